@@ -1,7 +1,7 @@
 // The programs with which a load by loader/ is compared. Arguments: `parse` or `csv`, the address of the service, how many pushes
 // are in flight, and files of each kind.
 //   parse    csv-parse alone
-//   csv      a script as its user would write it: rows by csv-parse, 500 a push
+//   csv      a script as an integrator would write it: rows by csv-parse, 500 a push
 import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
 import { parse } from 'csv-parse';

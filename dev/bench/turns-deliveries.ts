@@ -14,7 +14,7 @@ interface DeliveryLoad extends Load {
   integrations: number;
   /** Of each integration. */
   endpoints: number;
-  /** The suppliers that a turn pushes for each integration. */
+  /** How many suppliers are pushed for each integration in a measurement. */
   suppliers: number;
 }
 

@@ -100,7 +100,7 @@ export interface DeliveryLine {
   bodyHash: string;
 }
 
-/** The attempt log of an endpoint in the end. */
+/** The attempt log of an endpoint, read once the storm is over. */
 export interface AttemptLogLine {
   endpoint: string;
   readMs: number;

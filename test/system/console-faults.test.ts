@@ -102,7 +102,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
     ['webhooks:read', 'Nothing: no item of the last day failed.'],
     ['syncs:read', 'Nothing: no webhook fails.'],
     ['suppliers:erase', 'Nothing: no webhook fails, and no item of the last day failed.'],
-  ])('without %s, says of the rest alone that it needs no hand', async (left, words) => {
+  ])('without the scope %s, says only of what it can read that nothing needs a hand', async (left, words) => {
     const scope = allScopes.filter((one) => one !== `integration:${left}`).join(' ');
     const { page, complaints } = await open('#/', { scope });
     await page.getByText(words, { exact: true }).waitFor();

@@ -21,7 +21,7 @@ export interface Entry {
   id: string;
   file: string;
   sheet: string | undefined;
-  /** The kind of the records; an entry whose kind is unknown is not loaded. */
+  /** The kind of the records; a file or sheet of unknown kind is not loaded. */
   kind: Kind | undefined;
   rules: Rules;
   /** Of a CSV file, encoding and delimiter: empty if the file cannot be read. */

@@ -27,7 +27,7 @@ const { plan, store, open } = await openCompany(700, { write: () => undefined })
 ending.use(store);
 const bus = ending.use(await openBus({ url: plan.nats, name: 'storm', log }));
 const customers = new Map(integrationsOf(plan.rules).map((name) => [name, open('collector', name)]));
-/** Each endpoint with its path and a customer of its integration. */
+/** Each endpoint with the path to it and a simulated caller of its integration. */
 const endpoints = (await readLedger(folder, 'endpoints')).flatMap((line) => {
   const customer = customers.get(line.integration);
   return customer === undefined ? [] : [{ ...line, customer, path: `/webhook-events/${line.endpoint}` }];

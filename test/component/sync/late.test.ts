@@ -130,85 +130,89 @@ describe('a write that reaches MongoDB long after the death of its sender', () =
   // of the late records.
   // What this proves: a survivor announces and counts what came late beside the first half, the overwritten
   // record too.
-  it('is counted although recovery had announced another part of the push', { timeout: 60_000 }, async () => {
-    const caller = world.caller();
-    const clock = openClock();
-    await using proxy = await openMongodbProxy(inject('engines').mongodb);
-    let failing = false;
-    await using _slow = await world.startCatalog(
-      {
-        async onStage(stage) {
-          if (stage !== 'after-writes' || !failing) return;
-          failing = false;
-          throw new Error('it fails here');
+  it(
+    'is counted in its push although recovery had published the events of the records written before',
+    { timeout: 60_000 },
+    async () => {
+      const caller = world.caller();
+      const clock = openClock();
+      await using proxy = await openMongodbProxy(inject('engines').mongodb);
+      let failing = false;
+      await using _slow = await world.startCatalog(
+        {
+          async onStage(stage) {
+            if (stage !== 'after-writes' || !failing) return;
+            failing = false;
+            throw new Error('it fails here');
+          },
         },
-      },
-      { MONGODB_URL: proxy.url },
-    );
-    const first = await caller.push('suppliers', [
-      { externalId: 'a', name: 'N', code: 'old' },
-      { externalId: 'b', name: 'N', code: 'old' },
-      { externalId: 'bystander', name: 'N' },
-    ]);
-    failing = true;
-    const changing = proxy.holdNext('update', 'suppliers');
-    const lost = pushLost(caller, [
-      { externalId: 'a', name: 'N', code: 'new' },
-      { externalId: 'b', name: 'N', code: 'new' },
-      { externalId: 'c', name: 'N' },
-    ]);
-    await changing;
-    await using _survivor = await world.startCatalog({ now: clock.now });
-    await using _batches = await world.startBatches();
-    const half = [
-      'first supplier.created a',
-      'first supplier.created b',
-      'first supplier.created bystander',
-      'lost supplier.created c',
-    ];
-    expect(await told(caller, 2, { [first.syncId]: 'first' })).toEqual(half);
-    const shown = await caller.runs();
-    expect(shown.entities[0]).toMatchObject({ state: 'completed', created: 1, updated: 0 });
-    const { nextSince } = await caller.list('suppliers');
-    await eventually(
-      () => entries().findOne({ integration: caller.integration, watched: true }),
-      (entry) => entry?.state === 'announced',
-    );
+        { MONGODB_URL: proxy.url },
+      );
+      const first = await caller.push('suppliers', [
+        { externalId: 'a', name: 'N', code: 'old' },
+        { externalId: 'b', name: 'N', code: 'old' },
+        { externalId: 'bystander', name: 'N' },
+      ]);
+      failing = true;
+      const changing = proxy.holdNext('update', 'suppliers');
+      const lost = pushLost(caller, [
+        { externalId: 'a', name: 'N', code: 'new' },
+        { externalId: 'b', name: 'N', code: 'new' },
+        { externalId: 'c', name: 'N' },
+      ]);
+      await changing;
+      await using _survivor = await world.startCatalog({ now: clock.now });
+      await using _batches = await world.startBatches();
+      const half = [
+        'first supplier.created a',
+        'first supplier.created b',
+        'first supplier.created bystander',
+        'lost supplier.created c',
+      ];
+      expect(await told(caller, 2, { [first.syncId]: 'first' })).toEqual(half);
+      const shown = await caller.runs();
+      expect(shown.entities[0]).toMatchObject({ state: 'completed', created: 1, updated: 0 });
+      const { nextSince } = await caller.list('suppliers');
+      await eventually(
+        () => entries().findOne({ integration: caller.integration, watched: true }),
+        (entry) => entry?.state === 'announced',
+      );
 
-    proxy.release();
-    await expect(lost).rejects.toMatchObject({ code: 'internal' });
-    const later = await caller.push('suppliers', [{ externalId: 'a', name: 'M' }]);
-    clock.passWatch();
-    const names = { [first.syncId]: 'first', [later.syncId]: 'later' };
-    const all = await eventually(
-      () => told(caller, 3, names),
-      (events) => events.length === 7,
-      settledLateMs,
-    );
-    expect(all.toSorted()).toEqual(
-      [
-        ...half,
-        'later supplier.updated a name',
-        'lost supplier.updated a code',
-        'lost supplier.updated b code',
-      ].toSorted(),
-    );
-    const runs = await eventually(
-      () => caller.runs(),
-      ({ entities }) => entities.every(({ state }) => state === 'completed'),
-    );
-    expect(runs.entities).toMatchObject([
-      { syncId: later.syncId, updated: 1 },
-      { created: 1, updated: 2 },
-      { syncId: first.syncId, created: 3 },
-    ]);
-    expect((await caller.list('suppliers')).total).toBe(4);
-    for (const from of ['since', 'changedSince']) {
-      const { entities } = await caller.list('suppliers', `${from}=${nextSince}`);
-      expect(entities.map(({ externalId }) => externalId)).toEqual(expect.arrayContaining(['a', 'b']));
-      expect(entities.map(({ externalId }) => externalId)).not.toContain('bystander');
-    }
-  });
+      proxy.release();
+      await expect(lost).rejects.toMatchObject({ code: 'internal' });
+      const later = await caller.push('suppliers', [{ externalId: 'a', name: 'M' }]);
+      clock.passWatch();
+      const names = { [first.syncId]: 'first', [later.syncId]: 'later' };
+      const all = await eventually(
+        () => told(caller, 3, names),
+        (events) => events.length === 7,
+        settledLateMs,
+      );
+      expect(all.toSorted()).toEqual(
+        [
+          ...half,
+          'later supplier.updated a name',
+          'lost supplier.updated a code',
+          'lost supplier.updated b code',
+        ].toSorted(),
+      );
+      const runs = await eventually(
+        () => caller.runs(),
+        ({ entities }) => entities.every(({ state }) => state === 'completed'),
+      );
+      expect(runs.entities).toMatchObject([
+        { syncId: later.syncId, updated: 1 },
+        { created: 1, updated: 2 },
+        { syncId: first.syncId, created: 3 },
+      ]);
+      expect((await caller.list('suppliers')).total).toBe(4);
+      for (const from of ['since', 'changedSince']) {
+        const { entities } = await caller.list('suppliers', `${from}=${nextSince}`);
+        expect(entities.map(({ externalId }) => externalId)).toEqual(expect.arrayContaining(['a', 'b']));
+        expect(entities.map(({ externalId }) => externalId)).not.toContain('bystander');
+      }
+    },
+  );
 });
 
 // Timeline: a survivor has taken a push over, found nothing, and closed it in the watermark as empty. Before

@@ -61,7 +61,7 @@ it.each([
   ['first', ['former', 'present']],
   ['last', ['present', 'former']],
 ] as const)(
-  'a former owner that learns of a disabling %s does not store as missed an event that the present owner delivered',
+  'a replica that lost a partition and learns %s that an endpoint was disabled does not store an event as missed that the new owner delivered',
   async (_, order) => {
     await using house = await openHouse();
     const endpoints = await openEndpoints(house.store);

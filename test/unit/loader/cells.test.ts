@@ -288,7 +288,7 @@ describe('columns', () => {
 });
 
 describe('rows', () => {
-  it('have Excel numbers in id columns converted to digits, without a fraction and up to 15 digits', () => {
+  it('have whole Excel numbers of at most 15 digits in id columns converted to digits', () => {
     expect(valueOf('externalId', 4711)).toBe('4711');
     expect(valueOf('externalId', '0004711')).toBe('0004711');
     expect(valueOf('externalId', 4711.5)).toMatch('wrong: externalId: 4711.5 is a number with a fraction');

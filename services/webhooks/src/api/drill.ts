@@ -102,7 +102,7 @@ const notSent = ({ name, expected }: Check, why: string): DrillCheck => ({
 /** Refuses a drill within a minute of another drill, which may have begun after the endpoint was read. */
 function tooSoon({ drilledAt }: Endpoint, at: Date): Failure {
   const restsMs = (drilledAt ?? at).getTime() + restMs - at.getTime();
-  return new Failure('rate_limited', 'A webhook is drilled once a minute at most.', {
+  return new Failure('rate_limited', 'A drill of a webhook may begin once a minute.', {
     retryAfterSeconds: Math.max(1, Math.ceil(restsMs / 1_000)),
   });
 }

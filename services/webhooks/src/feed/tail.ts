@@ -253,7 +253,7 @@ class SharedTail {
       // An unused or replaced window gets no batch: the bytes of the batch would count towards the bound on memory for ever.
       if (this.#uses === 0 || window !== this.#window) return found;
       if (stored.sequence <= window.through) continue;
-      // After a reconnect the log may be an older copy: its messages do not count as newest before the copy is compared.
+      // After a reconnect the log may be an older copy: its last message is not noted as the newest before the log was compared.
       if (this.#isJoined) this.#parts.stream.saw(this.#logId, stored);
       const batch = this.#parts.read(stored);
       if (batch !== undefined) window.add(batch);

@@ -40,7 +40,7 @@ interface StoredClaim {
   newest?: NewestMessage;
 }
 
-/** Floors by partition, with the newest message of the log that the owner knew. Release 1.1.0 stores no message. */
+/** By partition: its floor, and the newest message of the log that its owner had read, which release 1.1.0 does not store. */
 type Floors = Record<string, [term: number, floor: number, newest?: NewestMessage]>;
 
 interface StoredFloors {

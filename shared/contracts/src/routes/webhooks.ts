@@ -140,7 +140,7 @@ export const webhookRoutes: readonly Route[] = [
       'Send twelve deliveries, right and forged, and tell which of them the receiver should answer otherwise',
     description:
       'Every delivery has the header `X-Webhook-Drill: true`. None counts as a failure, and none is in the attempt log. ' +
-      'A webhook is drilled once a minute at most.',
+      'A drill of a webhook may begin once a minute.',
     ...managing,
     subject: subjects.endpointsDrill,
     conflicts: true,
