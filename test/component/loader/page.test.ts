@@ -46,7 +46,12 @@ const tables = record({
   end: constantFrom('\r\n', '\n', '\r'),
   encoding: constantFrom('utf-8', 'utf-8-bom', 'windows-1252', 'utf-16le'),
   names: array(
-    string({ unit: constantFrom(...Array.from('abcÄöß€ ;,\t"\n\'=-|0')), minLength: 1, maxLength: 12 }),
+    // Excel writes ="01" for the text 01.
+    string({
+      unit: constantFrom(...Array.from('abcÄöß€ ;,\t"\n\'=-|0')),
+      minLength: 1,
+      maxLength: 12,
+    }).filter((name) => !/^=".*"$/s.test(name)),
     { minLength: 1, maxLength: 30 },
   ),
 });

@@ -268,13 +268,15 @@ it('a header that is repeated between rows, as in joined files, is no row', asyn
 });
 
 it('a row with a blank before an opening quote is rejected, but blanks and quotes within a quoted cell are accepted', async () => {
-  const content = 'externalId,name,country\nS-1, "Holz AB", SE\nS-2," ""Holz"" AB",SE\nS-3,"A, ""B""",SE\n';
+  const rest = 'S-2," ""Holz"" AB",SE\nS-3,"A, ""B""",SE\nS-4," "", ",SE\n';
+  const content = `externalId,name,country\nS-1, "Holz AB", SE\n${rest}`;
   const source = await sourceOf('suppliers.csv', Buffer.from(content));
   const rows = (await Array.fromAsync(source.rows())).flat();
   expect(rows.map(({ made }) => made)).toMatchObject([
     { id: 'S-1', reason: expect.stringContaining('a blank is before a quote') },
     { externalId: 'S-2', name: ' "Holz" AB' },
     { externalId: 'S-3', name: 'A, "B"' },
+    { externalId: 'S-4', name: ' ", ' },
   ]);
 });
 

@@ -130,7 +130,9 @@ function sourceOf(table: CsvTable, input: Input): Source {
   // A row is wrong if a cell begins with a blank and a quote: such a quote opens no quoted cell, so that delimiters split the
   // text.
   const isLate = (cells: readonly string[], raw: string): boolean =>
-    look.form.quotes && raw.includes(`${delimiter} "`) && cells.some((cell) => cell.startsWith(' "'));
+    look.form.quotes &&
+    raw.includes(`${delimiter} "`) &&
+    cells.some((cell) => cell.startsWith(' "') && raw.includes(delimiter + cell));
   const cellsOf = (raw: string): readonly string[] => tidied(parseRecords(raw, look.form)[0] ?? []);
   return {
     input,
