@@ -91,7 +91,7 @@ async function setUp() {
     queue,
     read,
     storingMissed,
-    floor: (through: number) => owned.floorOf({ partition, through }),
+    floor: (through: number) => owned.floorOf({ partition, stream: 'one', through }),
     find: () => integrations.onRead(queue, endpoint),
     change: async (more: Partial<Endpoint>): Promise<void> => {
       endpoint = { ...endpoint, version: endpoint.version + 1, ...more };
