@@ -1,5 +1,6 @@
 // What all commands of `ops` share: how they are defined and called, their refusals and their exit codes.
 import { parseArgs, type ParseArgsConfig } from 'node:util';
+import { isIntegration } from '@integration-sync/contracts';
 import type { Environment } from '@integration-sync/runtime/config';
 import type { Output } from './output.ts';
 
@@ -35,6 +36,13 @@ export interface Caller {
 /** The arguments do not fit the command: run.ts prints the message and the command's help. */
 export class Misuse extends Error {
   override readonly name = 'Misuse';
+}
+
+/** Throws unless `--integration` names an integration. */
+export function checkIntegration(given: string): void {
+  if (isIntegration(given)) return;
+  const shown = JSON.stringify(given.slice(0, 80));
+  throw new Misuse(`--integration: 1 to 64 letters, digits, _ or -; not ${shown}.`);
 }
 
 /** The command cannot be done now; the message says why, and what to do. */

@@ -1,7 +1,15 @@
 // ops reader makes the durable pull consumer of another internal service, whose NATS login may read the consumer but not create it.
-import { eventsStream, isIntegration, parseInstant } from '@integration-sync/contracts';
+import { eventsStream, parseInstant } from '@integration-sync/contracts';
 import type { Bus, ConsumerBegin, ConsumerSpec, FoundConsumer } from '@integration-sync/runtime/bus';
-import { defineCommand, exitCodes, Misuse, Refusal, type Call, type ExitCode } from './command.ts';
+import {
+  checkIntegration,
+  defineCommand,
+  exitCodes,
+  Misuse,
+  Refusal,
+  type Call,
+  type ExitCode,
+} from './command.ts';
 import { StreamsConfig } from './config.ts';
 import { openOpsBus, readSettings, withinPatience } from './open-engines.ts';
 import { numberInWords, type Output } from './output.ts';
@@ -125,10 +133,7 @@ function wantedOf(values: Call<typeof options>['values']) {
     throw new Misuse(`--subject: expected one such as events.acme.>, not ${JSON.stringify(wrong)}.`);
   if (integration !== undefined && subject !== undefined)
     throw new Misuse('--integration names the subjects: leave out --subject.');
-  if (integration !== undefined && !isIntegration(integration))
-    throw new Misuse(
-      `--integration: 1 to 64 letters, digits, _ or -; not ${JSON.stringify(integration.slice(0, 80))}.`,
-    );
+  if (integration !== undefined) checkIntegration(integration);
   if (fromStart && since !== undefined)
     throw new Misuse('--from-start and --since both say where it begins.');
   const begin = since === undefined ? undefined : beginOf(since);

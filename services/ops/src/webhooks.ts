@@ -1,12 +1,12 @@
 // ops webhooks enables webhooks that were disabled because of an outage of the webhooks service.
 import { setTimeout as wait } from 'node:timers/promises';
-import { isIntegration, parseInstant } from '@integration-sync/contracts';
+import { parseInstant } from '@integration-sync/contracts';
 import {
   openDisabledWebhooks,
   type DisabledWebhook,
   type DisabledWebhooks,
 } from '@integration-sync/webhooks/operating';
-import { defineCommand, exitCodes, Misuse } from './command.ts';
+import { checkIntegration, defineCommand, exitCodes, Misuse } from './command.ts';
 import { PurgeConfig } from './config.ts';
 import { openOpsStore, readSettings } from './open-engines.ts';
 import { numberInWords, type Output } from './output.ts';
@@ -49,8 +49,7 @@ export const webhooksCommand = defineCommand({
     const since = parseInstant(values['disabled-since'] ?? '');
     if (since === undefined)
       throw new Misuse('--disabled-since: expected a day, or a date-time with Z or an offset.');
-    if (values.integration !== undefined && !isIntegration(values.integration))
-      throw new Misuse('--integration: 1 to 64 letters, digits, _ or -.');
+    if (values.integration !== undefined) checkIntegration(values.integration);
     if (values.replay && !values.apply) throw new Misuse('--replay goes with --apply.');
     await using store = await openOpsStore(readSettings(PurgeConfig, call));
     const webhooks = openDisabledWebhooks(store);

@@ -1,5 +1,5 @@
 // The changes that `ops client` makes to the list of clients from the file. No IO, except the random bytes of a secret.
-import { allScopes, isIntegration, type Scope } from '@integration-sync/contracts';
+import { allScopes, type Scope } from '@integration-sync/contracts';
 import {
   hashOf,
   makeSecret,
@@ -7,7 +7,7 @@ import {
   type Client,
   type StoredSecret,
 } from '@integration-sync/gateway/operating';
-import { Misuse, Refusal } from '../command.ts';
+import { checkIntegration, Misuse, Refusal } from '../command.ts';
 
 export interface Change {
   clients: Client[];
@@ -27,9 +27,7 @@ export function addClient(
   if (clients.some((client) => client.id === id)) {
     throw new Refusal(`There is a client ${id} already: ops client rotate ${id} gives it another secret.`);
   }
-  if (!isIntegration(integration)) {
-    throw new Misuse(`--integration: 1 to 64 letters, digits, _ or -, not ${JSON.stringify(integration)}.`);
-  }
+  checkIntegration(integration);
   const { secret, stored } = newSecret(endsAtMs);
   const client = { id, integration, scopes: readScopes(scope), secrets: [stored] };
   return { clients: [...clients, client], client, secret };
