@@ -8,8 +8,8 @@ import { plan } from './commands/plan.ts';
 import { prune } from './commands/prune.ts';
 import { singer } from './commands/singer.ts';
 import { verify } from './commands/verify.ts';
-import { stopOf } from './core/sending/refusals.ts';
-import { exitCodes, Stop, type ExitCode } from './core/exit.ts';
+import { stopAfter } from './core/sending/refusals.ts';
+import { exitCodes, type ExitCode } from './core/exit.ts';
 
 const commands: readonly Command[] = [plan, load, verify, prune, exportCommand, singer, mcp];
 
@@ -42,10 +42,7 @@ export async function run(args: readonly string[], context: Context): Promise<Ex
   try {
     return await command.run(rest, context);
   } catch (error) {
-    const { interrupted } = exitCodes;
-    const isSaid = error instanceof Stop && error.exitCode === interrupted;
-    const isInterrupted = context.interrupt.aborted && !isSaid;
-    const stop = isInterrupted ? new Stop('Interrupted.', interrupted) : stopOf(error);
+    const stop = stopAfter(error, context.interrupt);
     context.streams.err(`${stop.message}\n`);
     return stop.exitCode;
   }

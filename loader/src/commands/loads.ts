@@ -17,7 +17,7 @@ import { Outputs } from '../disk/outputs.ts';
 import { PlannedIds, planItems, pushItems } from '../core/sending/push.ts';
 import type { History } from '../core/sending/history.ts';
 import { withRejectedIds } from '../core/sending/rejected-ids.ts';
-import { markOf, stopOf } from '../core/sending/refusals.ts';
+import { markOf, stopAfter, stopOf } from '../core/sending/refusals.ts';
 import { inWords, summarize } from '../core/sending/report.ts';
 import type { LoadState } from '../core/sending/state.ts';
 import { integrationOf, isSameTarget, targetText } from '../core/sending/target.ts';
@@ -230,8 +230,7 @@ async function carryOut(how: CarryingOut): Promise<ExitCode> {
   try {
     await loading.run();
   } catch (error) {
-    const stop = context.interrupt.aborted ? new Stop('Interrupted.', exitCodes.interrupted) : stopOf(error);
-    stopped = truthful(stop, !isPlan && loading.hasStored, folder);
+    stopped = truthful(stopAfter(error, context.interrupt), !isPlan && loading.hasStored, folder);
     // If this save fails, for example because the disk is full, the earlier saved state remains.
     await loading.save().catch(() => undefined);
   }

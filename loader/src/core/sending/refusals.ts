@@ -16,6 +16,12 @@ export function stopOf(error: unknown): Stop {
   throw error;
 }
 
+/** As `stopOf`, but after the first Ctrl-C each error is the interruption. */
+export function stopAfter(error: unknown, { aborted }: AbortSignal): Stop {
+  const isSaid = error instanceof Stop && error.exitCode === exitCodes.interrupted;
+  return aborted && !isSaid ? new Stop('Interrupted.', exitCodes.interrupted) : stopOf(error);
+}
+
 function refusalOf(error: RequestFailed): Stop {
   if (error.status === 401)
     return new Stop('401: the service does not take the key. Is it whole, of this service, and not expired?');
