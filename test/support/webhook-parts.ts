@@ -1,6 +1,8 @@
 // Endpoints, event batches and endpoint queues of webhooks as plain values, for unit tests.
 import type { Bus } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
+import { openRetry } from '@integration-sync/runtime/retry';
+import { Integrations } from '../../services/webhooks/src/delivering/owned-integrations.ts';
 import { EndpointQueue, type QueueOptions } from '../../services/webhooks/src/delivering/endpoint-queue.ts';
 import { type Endpoint, newEndpoint } from '../../services/webhooks/src/endpoints/endpoint.ts';
 import {
@@ -75,7 +77,27 @@ export function queueOf(
 }
 
 /** A window that reads from the log only what a test gives. */
-export const windowOf = (readStream: Bus['readStream'] = async function* () {}): Window =>
-  new Windows({ bus: { readStream }, read: (stored) => readBatch(stored, log) }).open('acme', 1);
+export const windowOf = (readStream?: Bus['readStream']): Window => openWindows(readStream).open('acme', 1);
+
+const openWindows = (readStream: Bus['readStream'] = async function* () {}): Windows =>
+  new Windows({ bus: { readStream }, read: (stored) => readBatch(stored, log) });
+
+type IntegrationsOptions = ConstructorParameters<typeof Integrations>[0];
+
+/** The integrations of an owner that reads nothing by itself, unless `own` says otherwise. */
+export const openIntegrations = (
+  own: Pick<IntegrationsOptions, 'active' | 'owned' | 'revisions' | 'endpoints'> &
+    Partial<IntegrationsOptions>,
+): Integrations =>
+  new Integrations({
+    windows: openWindows(),
+    wake: () => undefined,
+    isFollowed: () => false,
+    onBehind: () => undefined,
+    endpointsMax: 100,
+    retry: openRetry(log, new AbortController().signal),
+    log,
+    ...own,
+  });
 
 const log = openLog({ service: 'test', level: 'silent' });

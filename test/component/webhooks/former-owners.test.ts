@@ -1,26 +1,18 @@
 // A replica that has lost a partition to another replica and has not noticed yet.
 import { partitionOf } from '@integration-sync/contracts';
-import { openLog } from '@integration-sync/runtime/log';
-import { openRetry } from '@integration-sync/runtime/retry';
 import { expect, it } from 'vitest';
-import {
-  type ActiveIntegration,
-  Integrations,
-} from '../../../services/webhooks/src/delivering/owned-integrations.ts';
+import type { ActiveIntegration } from '../../../services/webhooks/src/delivering/owned-integrations.ts';
 import type { StoredOffset } from '../../../services/webhooks/src/log/offsets.ts';
 import {
   disabling,
   openEndpoints,
   openRevisions,
 } from '../../../services/webhooks/src/endpoints/endpoint-store.ts';
-import { readBatch } from '../../../services/webhooks/src/log/logged-batch.ts';
-import { Windows } from '../../../services/webhooks/src/log/window.ts';
 import { OwnedPartitions } from '../../../services/webhooks/src/owning/ownership.ts';
-import { batchOf, openEndpoint } from '../../support/webhook-parts.ts';
+import { batchOf, openEndpoint, openIntegrations } from '../../support/webhook-parts.ts';
 import { openHouse, type House } from '../../support/webhooks.ts';
 
 const partition = partitionOf('acme');
-const log = openLog({ service: 'test', level: 'silent' });
 
 /** A replica that takes itself for the owner, with three events for the endpoint. */
 async function openOwner({ store }: House, term: number, offset?: StoredOffset) {
@@ -28,18 +20,11 @@ async function openOwner({ store }: House, term: number, offset?: StoredOffset) 
   const owned = new OwnedPartitions({ isHeard: true, gaps: 0 });
   const claim = { partition, term, floor: 0, stream: 'one', through: 0 };
   owned.set(partition, claim);
-  const integrations = new Integrations({
+  const integrations = openIntegrations({
     active,
     owned,
     revisions: openRevisions(store),
     endpoints: await openEndpoints(store),
-    windows: new Windows({ bus: { async *readStream() {} }, read: (stored) => readBatch(stored, log) }),
-    wake: () => undefined,
-    isFollowed: () => false,
-    onBehind: () => undefined,
-    endpointsMax: 100,
-    retry: openRetry(log, new AbortController().signal),
-    log,
   });
   if (offset !== undefined) await integrations.begin(new Map([['acme', new Map([['wh_1', offset]])]]));
   await integrations.take([1, 2, 3].map((sequence) => batchOf(sequence, 1, { partition })));

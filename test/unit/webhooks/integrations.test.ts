@@ -1,19 +1,13 @@
 import { partitionOf } from '@integration-sync/contracts';
 import { openLog } from '@integration-sync/runtime/log';
-import { openRetry } from '@integration-sync/runtime/retry';
 import { expect, it } from 'vitest';
-import {
-  type ActiveIntegration,
-  Integrations,
-} from '../../../services/webhooks/src/delivering/owned-integrations.ts';
+import type { ActiveIntegration } from '../../../services/webhooks/src/delivering/owned-integrations.ts';
 import { Progress } from '../../../services/webhooks/src/delivering/progress.ts';
 import type { Endpoint } from '../../../services/webhooks/src/endpoints/endpoint.ts';
-import { readBatch } from '../../../services/webhooks/src/log/logged-batch.ts';
 import type { StoredOffset } from '../../../services/webhooks/src/log/offsets.ts';
-import { Windows } from '../../../services/webhooks/src/log/window.ts';
 import { OwnedPartitions } from '../../../services/webhooks/src/owning/ownership.ts';
 import { pause } from '../../support/pause.ts';
-import { batchOf, openEndpoint } from '../../support/webhook-parts.ts';
+import { batchOf, openEndpoint, openIntegrations } from '../../support/webhook-parts.ts';
 
 const log = openLog({ service: 'test', level: 'silent' });
 
@@ -25,7 +19,7 @@ it('a replica at its limit of endpoints keeps the offsets of a partition that it
     owned.set(partition, { partition, term: 1, floor: 0, stream: 'one', through: 0 });
   }
   const read = { acme: Promise.withResolvers<void>(), other: Promise.withResolvers<void>() };
-  const integrations = new Integrations({
+  const integrations = openIntegrations({
     active,
     owned,
     revisions: {
@@ -40,13 +34,7 @@ it('a replica at its limit of endpoints keeps the offsets of a partition that it
       findAll: async () => [],
       recordMissed: async () => undefined,
     },
-    windows: new Windows({ bus: { async *readStream() {} }, read: (stored) => readBatch(stored, log) }),
-    wake: () => undefined,
-    isFollowed: () => false,
-    onBehind: () => undefined,
     endpointsMax: 0,
-    retry: openRetry(log, new AbortController().signal),
-    log,
   });
   const taken = integrations.take([batchOf(1, 1, { integration: 'other', partition: partitionOf('other') })]);
   const offset = { sequence: 7, index: 1, open: [], epoch: 0 };
@@ -66,7 +54,7 @@ async function setUp() {
   owned.set(partition, { partition, term: 1, floor: 0, stream: 'one', through: 0 });
   let endpoint = openEndpoint('wh_1');
   const storingMissed = Promise.withResolvers<void>();
-  const integrations = new Integrations({
+  const integrations = openIntegrations({
     active,
     owned,
     revisions: { of: async () => [{ _id: 'acme', revision: String(endpoint.version) }] },
@@ -75,13 +63,6 @@ async function setUp() {
       findAll: async () => [endpoint],
       recordMissed: () => storingMissed.promise,
     },
-    windows: new Windows({ bus: { async *readStream() {} }, read: (stored) => readBatch(stored, log) }),
-    wake: () => undefined,
-    isFollowed: () => false,
-    onBehind: () => undefined,
-    endpointsMax: 10,
-    retry: openRetry(log, new AbortController().signal),
-    log,
   });
   const read = (sequence: number) => integrations.take([batchOf(sequence, 1, { partition })]);
   await read(1);
@@ -149,7 +130,7 @@ it('the offset of an endpoint that was disabled before a claim stays until its m
     log,
   });
   const disabled = { ...openEndpoint('wh_1'), epoch: 1, active: false, missed: { 0: null } };
-  const integrations = new Integrations({
+  const integrations = openIntegrations({
     active,
     owned,
     revisions: { of: async () => [{ _id: 'acme', revision: 'one' }] },
@@ -158,13 +139,8 @@ it('the offset of an endpoint that was disabled before a claim stays until its m
       findAll: async () => [],
       recordMissed: () => storingMissed.promise,
     },
-    windows: new Windows({ bus: { async *readStream() {} }, read: (stored) => readBatch(stored, log) }),
     wake: (queue) => void progress.touch(queue),
-    isFollowed: () => false,
     onBehind: (queue) => progress.touchBehind(queue),
-    endpointsMax: 10,
-    retry: openRetry(log, new AbortController().signal),
-    log,
   });
   const behind = { sequence: 7, index: 0, open: [], epoch: 0 };
   const caughtUp = { sequence: 10, index: 0, open: [], epoch: 0 };
