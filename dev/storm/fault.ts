@@ -84,7 +84,7 @@ type OfOperator = 'nodes' | 'services' | 'copies';
 
 /**
  * SIGKILL, again whenever the node comes back before its time; SIGSTOP with a SIGCONT later; or each node, or each replica of
- * each service, ended in good order and started again, one after the other; of copies, streams get one copy, and three again.
+ * each service, ended in good order and started again, one after the other. With the target `copies`, streams lose two copies.
  */
 export interface ClusterFault {
   target: ClusterTarget;
