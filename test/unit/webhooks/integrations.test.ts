@@ -87,7 +87,7 @@ it.each([
 ])(
   'an event after an enabling is delivered, although the enabling is applied only %s',
   async (_how, before) => {
-    const { queue, read, find, change, floor } = await setUp();
+    const { queue, storingMissed, read, find, change, floor } = await setUp();
     const storing = Promise.withResolvers<void>();
     queue.storing = storing.promise;
     await change({ epoch: 1, active: false, missed: { 0: null } });
@@ -97,21 +97,29 @@ it.each([
     before(find);
     queue.storing = undefined;
     storing.resolve();
+    storingMissed.resolve();
     await pause(0);
     expect(queue.next(0, 1)).toMatchObject({ kind: 'deliver', event: { eventId: '2-0' } });
     expect(floor(2)).toBe(2);
   },
 );
 
-it('the offset of a disabled endpoint stays until its missed events are stored: its owner may be killed before', async () => {
-  const { queue, storingMissed, change } = await setUp();
-  const offset = queue.offset(0, 0);
-  await change({ epoch: 1, active: false, missed: { 0: null } });
-  expect([queue.offset(0, 0), queue.firstUndelivered()]).toEqual([offset, 1]);
-  storingMissed.resolve();
-  await pause(0);
-  expect(queue.firstUndelivered()).toBe(Infinity);
-});
+it.each([
+  ['disabled', false],
+  ['disabled and immediately enabled again', true],
+])(
+  'the offset of an endpoint that is %s stays until its missed events are stored: its owner may be killed before',
+  async (_how, isEnabled) => {
+    const { queue, storingMissed, read, change, floor } = await setUp();
+    const offset = queue.offset(0, 0);
+    await change({ epoch: 1, active: isEnabled, missed: { 0: null } });
+    await read(2);
+    expect([queue.offset(0, 0), queue.firstUndelivered(), floor(2)]).toEqual([offset, 1, 1]);
+    storingMissed.resolve();
+    await pause(0);
+    expect([queue.firstUndelivered(), floor(2)]).toEqual([isEnabled ? 2 : Infinity, 2]);
+  },
+);
 
 it('the offset of an endpoint that was disabled before a claim stays until its missed events are stored', async () => {
   const active = new Map<string, ActiveIntegration>();

@@ -74,7 +74,7 @@ export class EndpointQueue {
   readonly changesFound: number[] = [];
   /** Epochs for which this replica has stored, or is storing, the missed events. */
   readonly toldMissed: number[] = [];
-  /** The missed events that are being stored. Until MongoDB has them, they are the offset of the disabled endpoint. */
+  /** The missed events that are being stored. Until MongoDB has them, they are the offset, even if the endpoint is enabled again. */
   telling: StoredOffset | undefined;
   /** True while the partition is being released: no attempt begins. */
   isPaused = false;
@@ -167,20 +167,21 @@ export class EndpointQueue {
   /** The sequence of the first batch with an undelivered event; Infinity if all events are delivered. */
   firstUndelivered(): number {
     if (this.isEnded) return Infinity;
-    if (!this.state.isActive) return this.telling === undefined ? Infinity : firstOf(this.telling);
-    const first = Math.min(...this.#open.map(({ sequence }) => sequence));
+    const missed = this.telling === undefined ? Infinity : firstOf(this.telling);
+    if (!this.state.isActive) return missed;
+    const first = Math.min(missed, ...this.#open.map(({ sequence }) => sequence));
     const next = this.#atCursor();
     return next === 'end' ? first : Math.min(first, this.#cursor.sequence);
   }
 
   /** The epoch of `offset`. */
   get offsetEpoch(): number {
-    return this.state.isActive ? this.state.epoch : (this.telling?.epoch ?? this.state.epoch);
+    return this.telling?.epoch ?? this.state.epoch;
   }
 
   /** The offset for the next owner. Leaves out events that are delivered or given up, even if that outcome is not stored yet. */
   offset(nowMs: number, now: number): StoredOffset {
-    if (this.telling !== undefined && !this.state.isActive) return this.telling;
+    if (this.telling !== undefined) return this.telling;
     const undelivered = this.#open.filter((one) => !one.isDelivered && !isGivenUp(one));
     return this.#offsetOf(undelivered, nowMs, now);
   }

@@ -112,7 +112,7 @@ export class Integrations {
     queue.isDeleted = found === null;
     if (integration?.queues.get(queue.id) !== queue) queue.isEnded = true;
     else if (found === null || (found.term ?? 0) > queue.claim.term) this.#close(integration, queue);
-    else this.#apply(integration.window, queue, found);
+    else this.#apply(integration, queue, found);
   }
 
   ofPartitions(partitions: readonly OwnedPartition[]): ActiveIntegration[] {
@@ -207,45 +207,59 @@ export class Integrations {
     });
     queues.set(found._id, queue);
     this.#endpoints += 1;
-    this.#tellMissed(queue, found, offset);
+    this.#tellMissed(queue, found, { partition, sequence: window.through + 1 }, offset);
     // The floor may have passed the stored offset, also that of a disabled endpoint whose missed events are being stored.
     if (offset?.epoch === queue.offsetEpoch) this.#options.onBehind(queue);
     this.#options.wake(queue);
   }
 
   #update(
+    read: Pick<ActiveIntegration, 'window' | 'partition'>,
+    queue: EndpointQueue,
+    found: Subscriber,
+    through = read.window.through,
+  ): void {
+    const { storing, changesFound } = queue;
+    if (storing === undefined) return this.#apply(read, queue, found, through);
+    changesFound.push(through);
+    // The change may be an enabling: if this replica is killed before it is applied, the next owner reads the events after it.
+    const held = this.#options.owned.holdFloor({ partition: read.partition, sequence: through + 1 });
+    void storing.then(() => {
+      using _held = held;
+      changesFound.shift();
+      this.#update(read, queue, found, through);
+    });
+  }
+
+  #apply(
     { window, partition }: Pick<ActiveIntegration, 'window' | 'partition'>,
     queue: EndpointQueue,
     found: Subscriber,
     through = window.through,
   ): void {
-    const { storing, changesFound } = queue;
-    if (storing === undefined) return this.#apply(window, queue, found, through);
-    changesFound.push(through);
-    // The change may be an enabling: if this replica is killed before it is applied, the next owner reads the events after it.
-    const held = this.#options.owned.holdFloor({ partition, sequence: through + 1 });
-    void storing.then(() => {
-      using _held = held;
-      changesFound.shift();
-      this.#update({ window, partition }, queue, found, through);
-    });
-  }
-
-  #apply(window: Window, queue: EndpointQueue, found: Subscriber, through = window.through): void {
     if (found.version < queue.state.version) return;
-    this.#tellMissed(queue, found);
+    // While an enabling waited for `storing`, events were read that the endpoint gets.
+    const sequence = Math.min(through, ...queue.changesFound) + 1;
+    this.#tellMissed(queue, found, { partition, sequence });
     const { state: former } = queue;
     queue.state = applied(former, found);
     queue.subscriber = found;
     if (found.url !== former.url) queue.forgetRetryAfter();
-    // While an enabling waited for `storing`, events were read that the endpoint gets.
-    if (begins(former, queue.state)) queue.reset(Math.min(through, ...queue.changesFound) + 1);
+    if (begins(former, queue.state)) queue.reset(sequence);
     this.#options.wake(queue);
   }
 
-  /** Stores the missed events of each epoch for which MongoDB has no missed events, or outdated ones. */
-  #tellMissed(queue: EndpointQueue, found: Subscriber, offset?: StoredOffset): void {
-    const { endpoints, retry, log } = this.#options;
+  /**
+   * Stores the missed events of each epoch for which MongoDB has no missed events, or outdated ones. Until they are stored, the
+   * floor stays below the point from which the endpoint may have been enabled again.
+   */
+  #tellMissed(
+    queue: EndpointQueue,
+    found: Subscriber,
+    enabledFrom: { partition: number; sequence: number },
+    offset?: StoredOffset,
+  ): void {
+    const { endpoints, owned, retry, log } = this.#options;
     for (const [key, missed] of Object.entries(found.missed ?? {})) {
       const epoch = Number(key);
       // A former owner, or a disabling by this owner whose answer was lost, may have stored outdated missed events.
@@ -256,16 +270,21 @@ export class Integrations {
       const { sequence, index, open } = told;
       const telling = { sequence, index, open, epoch };
       queue.telling = telling;
-      retry('storing missed events', () => endpoints.recordMissed(found._id, epoch, told)).then(
-        () => {
-          if (queue.telling === telling) queue.telling = undefined;
-        },
-        (error: unknown) =>
-          log.debug(
-            { err: error, endpoint: found._id },
-            'the missed events of an endpoint could not be stored',
-          ),
-      );
+      const held = owned.holdFloor(enabledFrom);
+      retry('storing missed events', () => endpoints.recordMissed(found._id, epoch, told))
+        .then(
+          () => {
+            if (queue.telling === telling) queue.telling = undefined;
+          },
+          (error: unknown) =>
+            log.debug(
+              { err: error, endpoint: found._id },
+              'the missed events of an endpoint could not be stored',
+            ),
+        )
+        .finally(() => {
+          held[Symbol.dispose]();
+        });
     }
   }
 
