@@ -271,20 +271,17 @@ export class Integrations {
       const telling = { sequence, index, open, epoch };
       queue.telling = telling;
       const held = owned.holdFloor(enabledFrom);
-      retry('storing missed events', () => endpoints.recordMissed(found._id, epoch, told))
-        .then(
-          () => {
-            if (queue.telling === telling) queue.telling = undefined;
-          },
-          (error: unknown) =>
-            log.debug(
-              { err: error, endpoint: found._id },
-              'the missed events of an endpoint could not be stored',
-            ),
-        )
-        .finally(() => {
+      retry('storing missed events', () => endpoints.recordMissed(found._id, epoch, told)).then(
+        () => {
+          if (queue.telling === telling) queue.telling = undefined;
           held[Symbol.dispose]();
-        });
+        },
+        (error: unknown) =>
+          log.debug(
+            { err: error, endpoint: found._id },
+            'the missed events of an endpoint could not be stored',
+          ),
+      );
     }
   }
 
