@@ -69,7 +69,7 @@ it('an erasing removes the answers of receivers, and keeps every attempt and the
   );
 });
 
-it('after an erasing, answers to earlier events are not stored, and answers to later events are stored', async () => {
+it('after an erasing, receivers’ answers to earlier events are not stored, and answers to later events are stored', async () => {
   await using receiver = await openReceiver(namesPerson);
   const { client, id, eventId } = await failed(house, receiver);
   await client.announce(1, 'supplier.erased');

@@ -89,7 +89,7 @@ it.each([
 });
 
 it.each(['http', 'https'])(
-  'each answer on a kept connection may be as large as the limit of one answer, over %s',
+  'each answer on a kept connection has a size limit of its own, over %s',
   async (scheme) => {
     const sockets = new Set<unknown>();
     await using receiver = await openReceiver(

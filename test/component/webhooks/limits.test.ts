@@ -36,7 +36,7 @@ it('webhooks delivers where nats-server limits unacknowledged messages', async (
 // Setup: a user of NATS who may do everything but read event batches, neither as they come nor later.
 // What this proves: readiness says that the replica reads nothing, and is good again once the replica may
 // read.
-it('webhooks is not ready while nats-server delivers no message, and logs it', async () => {
+it('webhooks is not ready while nats-server delivers no message to it, and names the unread stream', async () => {
   const all = '{ user: all, password: p }';
   const deny = {
     publish: { deny: '$JS.API.DIRECT.GET.EVENT_BATCHES' },

@@ -50,7 +50,7 @@ describe.concurrent('a disabled endpoint', { timeout: 90_000 }, () => {
     expect(idsOf(receiver.hits.slice(21))).toEqual(new Set(missed));
   });
 
-  it('gets by a replay since its disabling also the older events that were open at that time', async () => {
+  it('also gets older events that were open at its disabling by a replay since the disabling', async () => {
     await using receiver = await openReceiver();
     const client = house.newClient();
     const id = await openEndpoint(client, receiver);
@@ -77,7 +77,7 @@ describe.concurrent('a disabled endpoint', { timeout: 90_000 }, () => {
     expect(idsOf(receiver.hits.slice(before))).toEqual(new Set(open));
   });
 
-  it('gets its open events only by a replay that includes the time of the disabling, and queued counts these events', async () => {
+  it('gets its open events only by a replay that includes the time of the disabling, whose answer counts these events', async () => {
     await using receiver = await openReceiver();
     const client = house.newClient();
     const id = await openEndpoint(client, receiver);
@@ -103,7 +103,7 @@ describe.concurrent('a disabled endpoint', { timeout: 90_000 }, () => {
     expect(receiver.hits).toHaveLength(before + 7 + 17 + 11);
   });
 
-  it('is sent no event of after its disabling by a replay whose span ends at the disabling', async () => {
+  it('gets no event from after its disabling by a replay that ends at the disabling', async () => {
     await using receiver = await openReceiver();
     const client = house.newClient();
     const id = await openEndpoint(client, receiver);

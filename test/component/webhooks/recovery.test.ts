@@ -89,7 +89,7 @@ it('a webhook with recover: true whose receiver was away for a night is enabled 
   expect(watching.hits).toHaveLength(1);
 });
 
-it('a recovery is completed although its replica died between sending the missed events and storing the end', async () => {
+it('a recovery is completed although its replica died after sending the missed events, before storing the end of the recovery', async () => {
   await using house = await openHouse();
   await house.start();
   await using receiver = await openReceiver(answer(500));
@@ -195,7 +195,7 @@ it.each([
   ['the caller enables the webhook', { active: true }, { active: true, step: undefined }],
   ['the caller requests a recovery', { recover: true }, { active: false, step: 'enable' }],
 ])(
-  'after a conflict with an operator’s recovery, a caller’s change is applied to the webhook as read again, where %s',
+  'a caller’s change that conflicts with an operator’s recovery is applied to the webhook as read again, where %s',
   async (_, wanted, then) => {
     await using house = await openHouse();
     const endpoints = await openEndpoints(house.store);

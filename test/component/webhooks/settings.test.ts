@@ -298,7 +298,7 @@ it('a webhook with inFlightMax 1 has one delivery in flight, while replicas star
   await others.received(600, { withinMs: allWithinMs });
 });
 
-it('a stopping owner cuts off a hanging delivery, and the next owner repeats the delivery, one at a time', async () => {
+it('a stopping owner cuts off a hanging delivery, and the next owner repeats this delivery before it begins another', async () => {
   await using house = await openHouse();
   const first = await house.start();
   await using receiver = await openReceiver();

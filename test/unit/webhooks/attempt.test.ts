@@ -382,7 +382,7 @@ it('an endpoint whose outcome cannot be stored delays no other endpoint', async 
   expect(await Promise.all(made)).toEqual([0, 0, 0, 0, 1]);
 });
 
-it('failures at many endpoints of one integration are stored in turns with those of another', async () => {
+it('failures at many endpoints of one integration are stored in turns with failures of another integration', async () => {
   const stored: string[] = [];
   const ids = [...Array.from({ length: 20 }, (_, index) => `wh_${index}`), 'wh_rival'];
   const { made } = failAll(

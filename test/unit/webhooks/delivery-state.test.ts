@@ -233,7 +233,7 @@ describe('the stored trials of an endpoint', () => {
 });
 
 describe('a newer version of an endpoint', () => {
-  it('opens the circuit where the url has changed, and leaves the count', () => {
+  it('opens the circuit where the url has changed, and leaves the count of failures', () => {
     const state = applied({ ...closed, failures: 3 }, { ...found, ...moved, open: true });
     expect(state).toMatchObject({ ...moved, isCircuitClosed: false, failures: 3 });
     expect(begins(closed, state)).toBe(false);

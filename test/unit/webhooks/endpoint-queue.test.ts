@@ -156,7 +156,7 @@ describe('an offset', () => {
   });
 });
 
-it('attempts of the former owner after its last stored offset count', () => {
+it('attempts that the former owner made after its last stored offset are counted', () => {
   const open = [{ sequence: 3, index: 0, attempts: 1, dueAtMs: 0 }];
   const trials = [{ stream: 'one', sequence: 3, index: 0, attempts: 3, dueAtMs: 20_000 }];
   const from = { sequence: 4, index: 0, epoch: 0, open };

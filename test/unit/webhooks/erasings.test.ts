@@ -57,7 +57,7 @@ it('a purge holds the floor of its partition, and erasings that come meanwhile s
   expect(purges).toHaveLength(2);
 });
 
-it('the floor stays before an erasing whose purge the end of the process prevents', async () => {
+it('the floor stays before an erasing whose purge is cut off by the end of the process', async () => {
   const { erasings, purges, floors } = setUp();
   erasings.begin([erasing(5, 'acme', 1)]);
   await expect.poll(() => purges.length).toBe(1);

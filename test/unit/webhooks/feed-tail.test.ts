@@ -128,7 +128,7 @@ it('a caller that returns to wait at the end of the log causes no request to NAT
   expect([replica.questions, replica.listeners]).toEqual([2, 1]);
 });
 
-it('the end of the log is requested where it has grown, is old, or the caller does not wait', async () => {
+it('the end of the log is requested where the log has grown, the known end is old, or the caller does not wait', async () => {
   vi.useFakeTimers();
   const replica = openReplica();
   await replica.poll(11);

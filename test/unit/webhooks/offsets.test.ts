@@ -33,7 +33,7 @@ it.each([0, 1, 8, 64])(
   },
 );
 
-it('the offsets of 937 endpoints with 64 open events each are stored as they are', () => {
+it('the offsets of 937 endpoints with 64 open events each are stored unchanged', () => {
   const offsets = new Map(Array.from({ length: 937 }, (_, at) => [String(at), offsetOf(64)]));
   expect(new Map(inOneDocument(offsets))).toEqual(offsets);
 });

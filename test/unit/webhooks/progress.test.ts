@@ -187,7 +187,7 @@ it('an offset that was stored for the next owner is removed if the release of th
   expect([saved.length, progress.follows(integration)]).toEqual([2, false]);
 });
 
-it('an offset that a former owner has stored late is removed, and no offset of this owner', async () => {
+it('an offset that a former owner has stored late is removed, but no offset of this owner', async () => {
   const { queue, progress, saved, terms } = setUp();
   await using _progress = progress;
   terms.push({ _id: 'acme', partition: 0, term: 0 });
@@ -217,7 +217,7 @@ it('the offsets of a partition that was just claimed are kept until its queues a
   expect(saved).toEqual([undefined]);
 });
 
-it('the floor stays before events of after an enabling, although the endpoint was behind before it was disabled', async () => {
+it('the floor stays before events from after an enabling, although the endpoint was behind before it was disabled', async () => {
   const { queue, progress, saved, floors, owned, integration } = setUp();
   await using _progress = progress;
   await eventually(
