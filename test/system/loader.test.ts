@@ -162,7 +162,7 @@ it('the loader plans with a key that may only read, and names the missing scope 
   expect(refused).toMatchObject({ code: 3, err: expect.stringMatching(/403: the key lacks the scope/) });
 });
 
-it('the loader asks of a rejected row of totals whether it is one, in a CSV file and in a workbook', async () => {
+it('the loader asks whether a rejected row is a row of totals, in a CSV file and in a workbook', async () => {
   await at.loader.write('suppliers.csv', 'externalId;name;code\nS-1;Total Wood;T\n"Summe";;25\nS-2;;\n');
   const header = ['externalId', 'productExternalId', 'batchNumber', 'quantity'];
   await at.loader.write('batches.xlsx', makeWorkbook({ Batches: [header, ['', '', 'Grand total', 12.5]] }));
@@ -173,7 +173,7 @@ it('the loader asks of a rejected row of totals whether it is one, in a CSV file
   expect(out).toMatch(/row 2: externalId is required; Product externalId is required \(a row of totals\?/);
 });
 
-it('the loader stops when the first 500 rows are all rejected, shows five, and sends no more', async () => {
+it('the loader stops when the first 500 rows are all rejected, shows five of these rows, and sends no further rows', async () => {
   const rows = Array.from({ length: 3_000 }, (_, index) => `S-${index},One,Narnia`);
   await at.loader.write('suppliers.csv', ['externalId,name,country', ...rows].join('\n'));
   const { code, err } = await at.loader.run('load', 'suppliers.csv');
@@ -434,7 +434,7 @@ it('the loader sets expectations for the kinds of a load, and refuses an invalid
   expect(await expectations()).toMatchObject({ suppliers: { everyHours: 48 } });
 });
 
-it('a load whose key may set no expectations leaves the last load to prune', async () => {
+it('prune uses the previous load after a load whose key may set no expectations', async () => {
   await at.loader.write('suppliers.csv', latin1(['externalId;name', 'S-1;A']));
   expect((await at.loader.run('load', 'suppliers.csv')).code).toBe(0);
   const scope = 'integration:suppliers:read integration:suppliers:write';

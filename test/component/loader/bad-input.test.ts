@@ -339,7 +339,7 @@ it('JSON on standard input stops a load', async () => {
   expect(said).toMatchObject({ code: 3, err: expect.stringContaining('Standard input is JSON') });
 });
 
-it('a header in brackets on standard input is no JSON', async () => {
+it('the loader does not read a header in brackets on standard input as JSON', async () => {
   const said = await load(
     ['load', '-', '--kind', 'suppliers', '--patience', '1'],
     [Buffer.from('[number],[label]\nS-1,One\n')],
@@ -471,7 +471,7 @@ it('a load ends with exit code 1 where the disk is full', async () => {
 });
 
 it.each([['stdout'], ['stderr']] as const)(
-  'a load ends as it would if somebody read its %s',
+  'a load ends with its usual exit code although its %s is closed',
   async (closed) => {
     const path = join(folder.path, 'suppliers.csv');
     await writeFile(path, `${good}S-2;Two;Three\n`);
@@ -504,7 +504,7 @@ it('a load does not write its results over a file that it is to load', async () 
   expect(await readFile(path, 'utf8')).toBe(good);
 });
 
-it('a load names a file of its state that is broken', async () => {
+it('a load with a broken file of state names this file', async () => {
   const state = join(folder.path, 'state');
   await mkdir(state);
   await writeFile(join(state, 'history.json'), '{');

@@ -47,7 +47,7 @@ const page = (externalId: string): string =>
     total: 2,
   });
 
-it('an export that fails leaves the file of the export before it, and one that ends replaces that file', async () => {
+it('a failed export leaves the file of the previous export, and a successful export replaces this file', async () => {
   let isWhole = false;
   await using service = await serve(({ url = '' }, answer) => {
     if (url.includes('cursor')) answer.writeHead(isWhole ? 200 : 400).end(page('S-2'));
@@ -72,7 +72,7 @@ it('an export that fails leaves the file of the export before it, and one that e
   expect((await readdir(folder.path)).toSorted()).toEqual(['kept.ndjson', 'suppliers.ndjson']);
 });
 
-it('a load whose file gets a new time says that --resume goes on, and --resume does', async () => {
+it('a load whose file gets a new time says that --resume continues the load, and --resume continues it', async () => {
   const path = join(folder.path, 'suppliers.csv');
   const lines = Array.from({ length: 30_000 }, (_, at) => `S-${at};Name ${at}`.padEnd(80));
   await writeFile(path, `externalId;name\n${lines.join('\n')}\n`);
@@ -103,7 +103,7 @@ it('a load whose file gets a new time says that --resume goes on, and --resume d
   expect(stored.size).toBe(30_000);
 });
 
-it('a load at an address that redirects says where to, and does not repeat its request', async () => {
+it('a load at an address that redirects names the target, and does not repeat its request', async () => {
   let asked = 0;
   await using service = await serve((_asked, answer) => {
     asked += 1;
@@ -119,7 +119,7 @@ it('a load at an address that redirects says where to, and does not repeat its r
   expect(asked).toBe(1);
 });
 
-it('a load that loses its service half-way says that --resume goes on', async () => {
+it('a load that loses its service half-way says that --resume continues the load', async () => {
   const path = join(folder.path, 'suppliers.csv');
   await writeFile(path, `externalId;name\n${'S-1;One\n'.repeat(1_000)}`);
   let pushes = 0;
@@ -141,17 +141,20 @@ it('a load that loses its service half-way says that --resume goes on', async ()
   });
 });
 
-it.each(['load', 'plan'])('one Ctrl-C ends a %s that the service does not let begin', async (command) => {
-  const interrupt = new AbortController();
-  await using service = await serve((_asked, answer) => {
-    answer.writeHead(503).end();
-    interrupt.abort(new Error('interrupted'));
-  });
-  const path = join(folder.path, 'suppliers.csv');
-  await writeFile(path, 'externalId;name\nS-1;One\n');
-  const { code, err } = await runWith({ interrupt }, service.url, command, path, '--state', folder.path);
-  expect([code, err]).toEqual([130, expect.stringMatching(/\nInterrupted\.\n$/)]);
-});
+it.each(['load', 'plan'])(
+  'one Ctrl-C ends a %s that waits for a service which answers 503',
+  async (command) => {
+    const interrupt = new AbortController();
+    await using service = await serve((_asked, answer) => {
+      answer.writeHead(503).end();
+      interrupt.abort(new Error('interrupted'));
+    });
+    const path = join(folder.path, 'suppliers.csv');
+    await writeFile(path, 'externalId;name\nS-1;One\n');
+    const { code, err } = await runWith({ interrupt }, service.url, command, path, '--state', folder.path);
+    expect([code, err]).toEqual([130, expect.stringMatching(/\nInterrupted\.\n$/)]);
+  },
+);
 
 it('after Ctrl-C a load repeats no push, and says that --resume goes on', async () => {
   const interrupt = new AbortController();
@@ -197,7 +200,7 @@ it('a Singer target closes the file of rejected records', async () => {
   expect(await readOpenFiles()).not.toContain(rejects);
 });
 
-it('a load with a wrong --lanes leaves the history of the load before it', async () => {
+it('a load with a wrong --lanes leaves the history of the previous load', async () => {
   await using service = await serve((_asked, answer) => {
     const details = [{ index: 0, action: 'created', problems: [] }];
     answer.end(JSON.stringify({ entities: [], total: 0, records: [], details }));

@@ -142,7 +142,7 @@ it.each([
   expect(source.make(rows.at(-1)?.raw)).toEqual(item);
 });
 
-it('an item of a JSON array with the character U+FFFD is equal when it is parsed again from its stored row', async () => {
+it('an item of a JSON array with the character U+FFFD is parsed again from its stored row without a change', async () => {
   const path = join(folder.path, 'suppliers.json');
   const supplier = { externalId: 'S-1', name: 'caf\ufffd' };
   await writeFile(path, JSON.stringify([supplier]));
@@ -174,7 +174,7 @@ it('the loader names the record of a byte that is no UTF-8', async () => {
   expect(row?.made).toMatchObject({ reason: 'the line has a byte that is no UTF-8', id: 'S-1' });
 });
 
-it('the loader takes a replacement character that is in the file, as an export writes it', async () => {
+it('the loader accepts the character U+FFFD where the file itself contains it', async () => {
   const supplier = { externalId: 'S-1', name: 'caf\ufffd' };
   const source = await sourceOf('suppliers.ndjson', Buffer.from(`${JSON.stringify(supplier)}\n`));
   expect((await Array.fromAsync(source.rows())).flat()).toMatchObject([{ made: supplier }]);

@@ -16,7 +16,7 @@ const answer = (response: ServerResponse, status: number, body: object, headers 
     .writeHead(status, { 'content-type': 'application/json', ...headers })
     .end(JSON.stringify(body));
 
-it('a resumed load saves no start time for prune if it first learns the time after the push of its first rows', async () => {
+it('a resumed load saves no start time for prune if the service first tells the time after the push of the first rows', async () => {
   let mayRead = false;
   let pushes = 0;
   let interrupt = new AbortController();
