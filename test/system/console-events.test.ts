@@ -126,7 +126,7 @@ describe.each(browsers)('the events of the console in %s', (chromium) => {
     await page.context().close();
   });
 
-  it('reach another tab once the token of the tab that requests them is refused, and this tab with the same token again', async () => {
+  it('reach another tab once the token of the requesting tab is refused, and the first tab again after it signs in with the same token', async () => {
     const { page, client, link, token } = await open('#/events');
     await page.getByText('Nothing yet. It waits.').waitFor();
     const { page: other } = await browser.openTab(page);

@@ -102,13 +102,16 @@ describe.each(browsers)('the console in %s', (chromium) => {
     ['webhooks:read', 'Nothing: no item of the last day failed.'],
     ['syncs:read', 'Nothing: no webhook fails.'],
     ['suppliers:erase', 'Nothing: no webhook fails, and no item of the last day failed.'],
-  ])('without the scope %s, says only of what it can read that nothing needs a hand', async (left, words) => {
-    const scope = allScopes.filter((one) => one !== `integration:${left}`).join(' ');
-    const { page, complaints } = await open('#/', { scope });
-    await page.getByText(words, { exact: true }).waitFor();
-    expect(complaints).toEqual([]);
-    await page.context().close();
-  });
+  ])(
+    'without the scope %s, reports that nothing is wrong only for data that the token may read',
+    async (left, words) => {
+      const scope = allScopes.filter((one) => one !== `integration:${left}`).join(' ');
+      const { page, complaints } = await open('#/', { scope });
+      await page.getByText(words, { exact: true }).waitFor();
+      expect(complaints).toEqual([]);
+      await page.context().close();
+    },
+  );
 
   it('says in an open dialog that a step needs another token, once the token has ended', async () => {
     const { page } = await open('#/webhooks');
@@ -139,7 +142,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
     await page.context().close();
   });
 
-  it('has a screen reader read out no age of old data each second', async () => {
+  it('keeps a screen reader from reading out the age of old data each second', async () => {
     let isWrong = false;
     await using proxy = await openProxy(system.gateway, ({ url = '' }, outgoing) => {
       const isMeant = isWrong && url.includes('/sync-runs');
@@ -265,7 +268,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
     await page.context().close();
   });
 
-  it('says which keys of JSON are sent without a field, and leaves out a key that is not used', async () => {
+  it('names keys of JSON that match no field and are sent unchanged, and leaves out a key that a person marks as not used', async () => {
     const { page } = await open('#/load');
     await files(page).setInputFiles([csv('suppliers.json', '[{"externalId":"S-1","name":"One","vat":"1"}]')]);
     const field = page.getByLabel('The field of column 3, vat');
@@ -389,7 +392,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
     await page.context().close();
   });
 
-  it('looks again for an id that it has not found before, and says that copying is refused', async () => {
+  it('searches again for an id that was not found before, and reports that the browser refuses to copy', async () => {
     const { page, client, complaints } = await open('#/records?kind=suppliers&externalId=S-1');
     await page.getByText('None of the suppliers has this id.').waitFor();
     await client.post('/suppliers', { suppliers: [{ externalId: 'S-1', name: 'One' }] });

@@ -534,7 +534,7 @@ describe.each(browsers)('the view for loading files in %s', (chromium) => {
   // Setup: a load that is stopped after two pushes. Timeline: another file of the same name is chosen, in this tab or in a second
   // tab, which begins its own load. What this proves: rows of one file never complete the load of the other.
   it.each(['this tab', 'another tab'])(
-    'goes on with no other file of the same name, chosen in %s',
+    'does not continue a load with another file of the same name, chosen in %s',
     async (tab) => {
       const client = openClient(system);
       let pushes = 0;
@@ -577,7 +577,7 @@ describe.each(browsers)('the view for loading files in %s', (chromium) => {
     },
   );
 
-  it('saves no rows of a load that another tab has carried out since', async () => {
+  it('saves no rows of a load after another tab has carried out a later load', async () => {
     const client = openClient(system);
     const first = await open({ client });
     const second = await open({ client, beside: first.page });
@@ -625,7 +625,7 @@ describe.each(browsers)('the view for loading files in %s', (chromium) => {
 
   // Setup: a tab has found a record that its file did not have. Timeline: a second tab loads a file that has the record.
   // What this proves: the first tab archives nothing by the load that is not the last one any more.
-  it('archives no record that the file of another tab has had since', async () => {
+  it('archives no record that another tab has loaded since', async () => {
     const client = openClient(system);
     await client.post('/suppliers', { suppliers: [supplier('S-1'), supplier('S-2')] });
     const first = await open({ client });
@@ -651,7 +651,7 @@ describe.each(browsers)('the view for loading files in %s', (chromium) => {
     await first.page.context().close();
   });
 
-  it('takes forty dropped files, and says of a folder that its files are to be dropped', async () => {
+  it('accepts forty dropped files, and asks for the files of a dropped folder', async () => {
     await using folder = await temporaryFolder();
     const exports = join(folder.path, 'exports');
     await mkdir(exports);
