@@ -207,7 +207,7 @@ describe('what the gateway makes of an answer', () => {
     });
   });
 
-  it('the status is that of the route where the reply has none', async () => {
+  it('a reply without a status gets the status of its route', async () => {
     const handlers = Object.fromEntries(routes.map(({ subject }) => [subject, async () => ({})]));
     inner.use(await openServices(natsUrl, handlers));
     const seen = routes.map(async ({ operationId, method, path, body }) => {

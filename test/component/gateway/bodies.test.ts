@@ -213,7 +213,7 @@ describe('wrong lengths', () => {
     await connection.closed;
   });
 
-  it('a body longer than declared is not part of the request', async () => {
+  it('bytes after the declared length are not part of the request', async () => {
     using connection = await openRaw(gateway.port);
     connection.send(`${head('content-length: 2\r\n')}{}{"more":true}`);
     const first = await connection.answer();
@@ -277,7 +277,7 @@ describe('wrong lengths', () => {
 });
 
 describe('slow clients', () => {
-  it('500 slow clients do not delay the others', { timeout: 60_000 }, async () => {
+  it('500 slow clients do not delay other clients', { timeout: 60_000 }, async () => {
     using slow = new DisposableStack();
     const connections = await Promise.all(Array.from({ length: 500 }, () => openRaw(gateway.port)));
     for (const connection of connections) {

@@ -111,7 +111,7 @@ describe('the gateway finds the keys of its issuer', () => {
   });
 });
 
-it('while the issuer hangs, the gateway uses old keys after 3 s, and for the next 5 s without a wait', async () => {
+it('while the issuer hangs, the gateway uses old keys after 3 s, and without a wait for the next 5 s', async () => {
   let passedMs = 0;
   const { log } = openTestLog();
   const clock = (): number => passedMs + performance.now();
@@ -180,7 +180,7 @@ describe('the gateway accepts no keys, and no token', () => {
     expect(issuer.asked).not.toContain('/elsewhere');
   });
 
-  it('of RFC 8414 metadata that name another issuer, although the OpenID metadata name the right one', async () => {
+  it('of RFC 8414 metadata that name another issuer, even where OpenID metadata name the right issuer', async () => {
     issuer.answers.set(oauthPath(path), json(metadata({ issuer: 'https://rival.example.com' })));
     const gateway = await start();
     expect(await statusOf(gateway)).toBe(503);

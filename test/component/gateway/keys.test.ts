@@ -199,7 +199,7 @@ describe('a gateway with a file of clients alone', () => {
   });
 });
 
-it('without a file of clients a key is refused, and so is a token that says that a client fetched it', async () => {
+it('without a file of clients, the gateway refuses keys, and tokens that name the secret of a client', async () => {
   await using gateway = await openReadyGateway(natsUrl);
   await expectProblem(await list(gateway, testSecret().secret), invalidToken);
   await expectProblem(await list(gateway, token({ secret_id: 'x', client_id: 'erp' })), invalidToken);
@@ -247,10 +247,10 @@ describe('a start with a wrong file of clients', () => {
     await spoil(file.path);
     await expect(openGateway(natsUrl, { AUTH_CLIENTS_FILE: file.path })).rejects.toThrow(words);
   });
+});
 
-  it('settings without any way to authenticate are refused', () => {
-    expect(problemsWith(GatewayConfig, {})).toContain('AUTH_CLIENTS_FILE');
-  });
+it('the error for settings without any way to authenticate names AUTH_CLIENTS_FILE', () => {
+  expect(problemsWith(GatewayConfig, {})).toContain('AUTH_CLIENTS_FILE');
 });
 
 async function growTo50Megabytes(path: string): Promise<void> {
@@ -407,7 +407,7 @@ describe('a secret of a client that ends soon', () => {
     ]);
   });
 
-  it('the note names five ending secrets, and counts the others', async () => {
+  it('has a note of its own up to the fifth such secret; one more note counts the others', async () => {
     const soon = new Date(Date.now() + 3_600_000).toISOString();
     await using file = await clientsFile([
       clientEntry(

@@ -6,7 +6,7 @@ import { eventually } from '../../support/eventually.ts';
 import { openTestLog } from '../../support/log.ts';
 import { openRaw } from '../../support/raw-http.ts';
 
-it('the gateway refuses a connection beyond its limit of open files, serves the others, and logs what to raise', async () => {
+it('the gateway refuses a connection beyond its limit of open files, serves earlier connections, and logs what to raise', async () => {
   await using stack = new AsyncDisposableStack();
   const { log, text } = openTestLog();
   const metrics = stack.use(await openMetrics({ service: 'gateway', port: 0, host: '127.0.0.1' }));

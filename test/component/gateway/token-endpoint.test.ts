@@ -291,7 +291,7 @@ describe('a token that a client fetched', () => {
     expect((await list(bystander, here)).status).toBe(200);
   });
 
-  it('ends by GET /token when its secret ends, also where the end was set later', async () => {
+  it('ends at the end of its secret, also if the end was set later: GET /token shows this end', async () => {
     await using own = await clientsFile([clientEntry('own', [entry])]);
     await using here = await open({ AUTH_CLIENTS_FILE: own.path });
     const { access_token: token } = await fetchToken(form, {}, here);
