@@ -99,7 +99,7 @@ const kinds: [string, () => Kind | Promise<Kind>][] = [
 ];
 
 it.each(kinds)(
-  'nats-server accepts %s, and rejects a wrong credential, whose client waits and logs why',
+  'nats-server accepts %s; a client with a wrong credential waits, and logs why',
   async (_, make) => {
     const { server, plain = {}, right, wrong } = await make();
     const { url } = await start(server);

@@ -354,7 +354,7 @@ it(
   },
 );
 
-it('a read with the option exact ends without a message where no message of its subject is stored from its start on', async () => {
+it('a read with the option exact ends without a message where its subject has no message from the given start on', async () => {
   await using bus = await openTestBus(cluster.url, 'reading');
   const stream = await openCopied(bus);
   const read = (subject: string, from: { time: Date } | { sequence: number }) =>

@@ -81,7 +81,7 @@ test('a gauge, a note, the log and ops streams report a filling stream before ev
   expect(text()).toContain('no stream will be full soon');
 });
 
-it('the daily growth of a stream is its bytes of the last day, less the bytes a day that expire in the next two days', async () => {
+it('the daily growth of a stream is the bytes of the last day, less the bytes that expire per day in the next two days', async () => {
   await using nats = await startNats();
   await using bus = await openTestBus(nats.url);
   await makeStreams(bus);

@@ -163,7 +163,7 @@ it('a connection waits for a nats-server that does not run yet', async () => {
   expect(bus.connected).toBe(true);
 });
 
-it('a connection notices within 3 s that nats-server is stopped, logs it, and recovers with it', async () => {
+it('a connection notices within 3 s that nats-server is stopped, logs the stop, and recovers once nats-server is resumed', async () => {
   await using asking = await openTestBus(nats.url, 'asking');
   await using answering = await openTestBus(nats.url, 'answering');
   await using _served = await answering.serve({

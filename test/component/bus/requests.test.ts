@@ -201,7 +201,7 @@ it('a service refuses a request with no integration, an invalid integration, or 
   expect(taken).toBe(1);
 });
 
-it('a log line has 128 characters at most of the names that a caller sends', async () => {
+it('a log line has at most 128 characters of each name that a caller sends', async () => {
   const { log, text: logged } = openTestLog();
   await using bus = await openBus({ url: nats.url, name: 'answering', log });
   const lengths: number[] = [];
@@ -296,7 +296,7 @@ it('a replica learns whether the caller of a request still waits', async () => {
   ]);
 });
 
-it('a replica knows the age of a request once its caller has told the replica that it waits for an earlier request', async () => {
+it('a replica knows until when a caller waits for a request once the caller has answered a question about an earlier request', async () => {
   const leftMs: number[] = [];
   await using _ = await serve(answering, {
     'svc.catalog.dated.ask': async (request) => {
@@ -357,7 +357,7 @@ it('a replica learns which request a caller no longer waits for', async () => {
   await other;
 });
 
-it('a request on a lost connection fails only after 500 ms, when its replica has to ask whether the caller still waits', async () => {
+it('a request on a lost connection fails only after 500 ms, when its replica must ask whether the caller still waits', async () => {
   await using own = await startNats();
   await using bus = await openTestBus(own.url);
   await using replica = await connectTo(own.url);
@@ -500,7 +500,7 @@ const chunkThen: BusHandler = async () => ({ body: String(nextChunkItems()) });
 const chunkDuring = async (subject: string): Promise<number> =>
   Number(text((await asking.request(subject, { timeoutMs: 10_000 })).body));
 
-it('long work yields to the event loop more often during a request whose subject has no shared semaphore', async () => {
+it('long work yields to the event loop more often during a request whose subject has no semaphore shared with other subjects', async () => {
   const handlers = { 'svc.catalog.long.ask': chunkThen, 'svc.catalog.short.ask': chunkThen };
   await using _ = await serve(answering, handlers, 2, { 'svc.catalog.long.ask': openSemaphore({ max: 2 }) });
   await expect.poll(nextChunkItems).toBe(chunkItems);

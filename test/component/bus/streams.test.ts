@@ -502,7 +502,7 @@ it('an event batch is stored under the partition of its integration', async () =
   );
 });
 
-it('the leader says whether it has a message of a subject after a sequence', async () => {
+it('the leader of a stream says whether the stream has a message of a subject after a sequence', async () => {
   await bus.ensureStream(spec('AFTER'));
   await bus.publishBatch([
     { subject: 'AFTER.a.x', id: '1', body: 'one' },

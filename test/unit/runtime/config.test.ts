@@ -185,7 +185,7 @@ describe('a rule that one of two settings is needed', () => {
 });
 
 describe('a table of settings', () => {
-  it('has the meaning, the form and the default of each', () => {
+  it('has the meaning, the form and the default of each setting', () => {
     const schema = Type.Object({
       PORT: Type.Integer({ default: 8080, minimum: 1, description: 'Where it listens.' }),
       KEY: Type.String({ secret: true, expected: 'the key', description: 'What it knows.' }),

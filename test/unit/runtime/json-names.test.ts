@@ -99,7 +99,7 @@ describe('the removal of unknown names from JSON', () => {
     }
   });
 
-  it('keeps the unknown names of the last item beside objects in all items', () => {
+  it('keeps the unknown names of the last item although every item contains objects', () => {
     const part = Object.fromEntries(numbersTo(15).map((at) => [`part ${at}`, at]));
     const given = { suppliers: numbersTo(500).map((at) => ({ name: at, one: part, other: part })) };
     const { suppliers } = JSON.parse(hidden(JSON.stringify(given)));

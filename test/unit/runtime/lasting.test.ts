@@ -31,7 +31,7 @@ function openRefusing() {
   return { nats, state, refuse: () => refuse?.() };
 }
 
-it('a subscription tells its first refusal and its return, but not the refusals of its renewals', async () => {
+it('a subscription reports its first refusal and its recovery, but no refusal of a renewal', async () => {
   const { nats, state, refuse } = openRefusing();
   const told: string[] = [];
   using _subscription = subscribeLasting(nats, subject, {

@@ -70,7 +70,7 @@ it.each([
   }
 });
 
-it('a request to a JetStream that nats-server has disabled is unavailable, and another error is none of NATS', () => {
+it('the error that JetStream is not enabled counts as unavailable only where its cause is no responders', () => {
   const words = 'jetstream is not enabled';
   const error = new Error(words, { cause: new NoRespondersError('$JS.API.STREAM.PURGE.ATTEMPTS') });
   expect(failureOfStream(error)).toMatchObject({ code: 'unavailable', cause: error });

@@ -41,7 +41,7 @@ it('the driver decodes each string by a separate call; if not, remove decode.ts 
   expect(made.mock.calls.length).toBeGreaterThanOrEqual(texts.length);
 });
 
-it('the driver accepts compressors in an address whose package is missing; if not, remove optional-packages.ts', () => {
+it('the driver accepts compressors whose package is missing; if not, remove optional-packages.ts', () => {
   const { options } = new MongoClient('mongodb://localhost/?compressors=snappy');
   expect(missingPackages(options)).toHaveLength(1);
 });
