@@ -529,7 +529,7 @@ describe('a wrong archiving', () => {
     expect(await refusal(body)).toMatchObject({ code: 'invalid_request', errors: [{ pointer }] });
   });
 
-  it('with an unknown key is refused by the name of the key, and of the known one', async () => {
+  it('with an unknown key is refused by an error that names this key and the nearest known key', async () => {
     expect(await refusal('{"externalIds":["a"],"except":["b"]}')).toMatchObject({
       errors: [{ detail: 'unknown key "except": the nearest known one is "externalIds"' }],
     });

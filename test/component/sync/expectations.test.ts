@@ -247,7 +247,7 @@ describe('a replica that is killed', { timeout: 60_000 }, () => {
   });
 });
 
-it('a push with a time in the future counts as made when the check for overdue pushes first reads it', async () => {
+it('a push with a time in the future counts as made when the check for overdue pushes first reads that time', async () => {
   await using alone = await openWorld(inject('engines').mongodb);
   const caller = alone.caller();
   const early = await alone.startCatalog({ now: () => Date.now() + 24 * hourMs });

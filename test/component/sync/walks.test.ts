@@ -138,7 +138,7 @@ describe('a walk by cursor', () => {
     expect(commands.filter((command) => command !== count)).toEqual([`find skip 14 status-order`]);
   });
 
-  it('by status and since lists statements that are older than since and changed later, beside as many newer ones', async () => {
+  it('by status and since lists statements that were created before since and changed later, beside as many newer statements', async () => {
     const caller = alone.caller();
     await caller.push('products', [{ externalId: 'p', name: 'P' }]);
     const push = async (from: number, to: number, ddsReferenceNumber?: string): Promise<void> => {
@@ -161,7 +161,7 @@ describe('a walk by cursor', () => {
     expect([total, ids]).toEqual([600, range(10).map((nth) => `b${nth}`)]);
   });
 
-  it('by status has each statement, although the caller gives a number to those of each page before the next', async () => {
+  it('by status has each statement, although the caller gives reference numbers to the statements of a page before it reads the next page', async () => {
     const caller = alone.caller();
     await caller.push('products', [{ externalId: 'p', name: 'P' }]);
     const push = (ids: readonly string[], ddsReferenceNumber?: string) =>
@@ -261,7 +261,7 @@ describe('a walk by cursor', () => {
     expect(first).toMatchObject({ externalId: 's7' });
   });
 
-  it('adds up the created records of all runs of one kind after a sync id, unless the runs are too many', async () => {
+  it('adds up the records that all pushes of one kind after a sync id created, unless there are too many pushes', async () => {
     const caller = alone.caller();
     const journal = alone.store.collection<Entry>('catalog_journal');
     const created = async (after: string): Promise<number | undefined> =>

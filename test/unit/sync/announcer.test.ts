@@ -70,7 +70,7 @@ it('a push is announced soon although many pushes of another integration wait', 
   expect(published.indexOf('rival')).toBeLessThan(10);
 });
 
-it('the announcer marks all pushes in one update that were announced during the previous update in MongoDB', async () => {
+it('the announcer marks in one update all pushes that were announced during the previous update in MongoDB', async () => {
   const { announcer, marked } = setUp(
     async () => {},
     () => new Promise((resolve) => setTimeout(resolve, 5)),

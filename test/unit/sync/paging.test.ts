@@ -146,7 +146,7 @@ function refusal(query: string, headers: Record<string, string> = {}): Failure {
 describe('the requested page', () => {
   const sealed = sealCursor(key, listing, cursor);
 
-  it('is a numbered page without a cursor', () => {
+  it('is a numbered page where the query has no cursor', () => {
     expect(ask('page=2&limit=5')).toMatchObject({ page: 2, limit: 5, since: undefined, after: undefined });
   });
 
