@@ -102,7 +102,7 @@ it('an aborted build does not wait for its running step', async () => {
   expect(await opened.things()).toStrictEqual([]);
 });
 
-it('a build begins with ending the command that a killed build left running', async () => {
+it('a build first ends the command that a killed build left running', async () => {
   await using opened = await openCache();
   const orphan = spawn('sleep', ['60'], { stdio: 'ignore' });
   openLedger(join(opened.folder, 'engine-1.making.json')).enter('building it', orphan.pid ?? 0);

@@ -87,7 +87,7 @@ describe('a start with a file that lists the processes of a killed start', () =>
     expect(identify(stranger.pid ?? 0)).toBeDefined();
   });
 
-  it('is not written where the disk takes nothing, and does not keep a listed process from a restart', async () => {
+  it('restarts a listed process where the file cannot be written, and starts no new process', async () => {
     using ours = openStranger();
     const pid = ours.pid ?? 0;
     const path = join(folder.path, 'of-stack', 'ledger.json');

@@ -308,7 +308,7 @@ describe('beside replicas of the release before', () => {
     expect(announced).toHaveLength(9);
   });
 
-  it('a late push is announced as overdue once, and a push that a replica of either release accepted in time never', async () => {
+  it('a late push is announced as overdue once, and never a push that a replica of either release accepted in time', async () => {
     await system.start('catalog', 'present');
     for (const { integration, dueAt } of absent)
       await eventually(

@@ -84,7 +84,7 @@ function latestMs(dueMs: number, absences: readonly Absence[]): number {
 }
 
 it(
-  'an overdue push is announced once within a minute, and a push in time never, whichever process dies',
+  'an overdue push is announced once within a minute, and never a push in time, whichever process dies',
   { timeout: lastsMs + 240_000 },
   async () => {
     await using stack = await startTestStack({ ownMongodb: true, replicas: { catalog: 2 } });

@@ -141,7 +141,7 @@ for (const { page, all } of snippets.filter((one) => one.all.some(isRun)))
     expect(await runPage(page)).toEqual([]);
   });
 
-it('no command of README.md has a comment behind it, which zsh takes for arguments', () => {
+it('no command of README.md ends with a comment, which zsh would take for arguments', () => {
   const commands = snippets.flatMap(({ page, all }) => (page === 'README.md' ? all : []));
   expect(commands.filter(({ text }) => / #/.test(text))).toEqual([]);
 });

@@ -84,7 +84,7 @@ it('the check of the chart finds a field that Kubernetes does not know', async (
     expect(said).toMatch(new RegExp(`"${wrong.match(/\w+/g)?.at(-1)}".* does not exist`));
 });
 
-it('the documented job() makes a Job whose arguments are texts; without helm, only CI fails', async () => {
+it('the documented job() makes a Job whose arguments are strings; without helm, the test fails only in CI', async () => {
   const page = await readFile(join(repository, 'docs/operating.md'), 'utf8');
   const job = /^job\(\) \{[^]*?; \}$/m.exec(page)?.[0] ?? '';
   expect(job).toContain('--set-string "ops.args={$1}"');

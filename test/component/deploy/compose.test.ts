@@ -109,7 +109,7 @@ it('webhooks may deliver to the network of the receiver, and to no other private
 describe('the cluster', () => {
   const containers = Object.entries(cluster.services);
 
-  it('has three of each engine and two of each service behind the proxy', () => {
+  it('has three servers of each engine and two replicas of each service behind the proxy', () => {
     expect(Object.keys(cluster.services).toSorted()).toEqual(
       [
         ...['batches', 'catalog', 'gateway', 'webhooks'].flatMap((name) => [`${name}-1`, `${name}-2`]),

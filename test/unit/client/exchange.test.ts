@@ -280,7 +280,7 @@ it('the client calls the callback of a push for each repetition of its requests,
   expect(repetitions).toBe(3);
 });
 
-it('a redirect in a browser, which hides its status and its address, is named as one', async () => {
+it('a redirect in a browser, which hides its status and its address, is reported as a redirect', async () => {
   const { client, asked } = openAsked(() => Response.error());
   await expect(client.push('suppliers', [supplier])).rejects.toThrow(/was answered 0: a redirect$/);
   expect(asked).toHaveLength(1);

@@ -85,7 +85,7 @@ describe('unknown names', () => {
   });
 });
 
-it('a parameter of a route with an added s has this parameter as its nearest name', () => {
+it('the nearest name to a parameter of a route with an added s is the parameter', () => {
   for (const { query = [] } of routes) {
     const known = query.map(({ name }) => name);
     for (const name of known) expect(nearestTo(`${name}s`, known)).toBe(name);

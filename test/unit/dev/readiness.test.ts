@@ -11,7 +11,7 @@ it.each([
   ],
   ['nothing here', '503 nothing here'],
 ])(
-  'a stack that is not ready says why by the detail of the answer, else by the answer: %s',
+  'a stack that is not ready gives the detail of the answer as the reason, or else the whole answer: %s',
   async (body, why) => {
     await using server = createServer((_request, response) => response.writeHead(503).end(body));
     await once(server.listen(0, '127.0.0.1'), 'listening');

@@ -29,7 +29,7 @@ it('npm run storm plans each fault for each process, and stops no process for mo
   expect(stops.every(({ forMs }) => forMs >= 1_000 && forMs <= 20_000)).toBe(true);
 });
 
-it('npm run storm notes how long a proxy that it ends loses answers, and no time for what is gone at once', () => {
+it('npm run storm plans for how long a proxy loses answers before it ends, and no duration for other ends and kills', () => {
   const others = faultsOf(7).filter(({ kind }) => kind !== 'stop');
   const losing = others.filter(({ target, kind }) => kind === 'end' && /-(?:nats|mongodb)$/.test(target));
   expect(new Set(losing.map(({ forMs }) => forMs))).toEqual(new Set([answersLostMs]));
@@ -37,7 +37,7 @@ it('npm run storm notes how long a proxy that it ends loses answers, and no time
   expect(new Set(gone.map(({ forMs }) => forMs))).toEqual(new Set([0]));
 });
 
-it('npm run storm of owners strikes only webhooks and its proxies', () => {
+it('npm run storm --profile owners injects faults only into webhooks and its proxies', () => {
   const faults = planFaults(openRandom(7), profiles.owners).take(300);
   expect(new Set(faults.map(({ target }) => target))).toEqual(
     new Set(['webhooks', 'webhooks-nats', 'webhooks-mongodb']),
@@ -68,7 +68,7 @@ it.each(breakages)('the deliberate bug $name replaces exactly one line of the co
   expect(() => brokenText(breakage, '')).toThrow('has this line not exactly once');
 });
 
-it('npm run storm with a deliberate bug takes 90 s at most, and injects no faults where these would excuse the bug', () => {
+it('npm run storm with a deliberate bug takes 90 s at most, and injects no faults where faults would excuse the bug', () => {
   // The start and the check take some 20 s of the two minutes.
   expect(breakages.filter(({ seconds }) => seconds > 90)).toEqual([]);
   const forgiven = breakages.filter(({ found }) => found === 'disabling');
