@@ -153,3 +153,41 @@ it(
     expect(told.toSorted()).toEqual(['supplier.created b', 'supplier.erased ']);
   },
 );
+
+it(
+  'recovery announces no archiving or erasing of a supplier that a later push has restored',
+  { timeout: 60_000 },
+  async () => {
+    const caller = world.caller();
+    for (const action of actions) {
+      const items = ['restored', 'left'].map((id) => ({ externalId: `${action} ${id}`, name: 'N' }));
+      {
+        await using _healthy = await world.startCatalog();
+        await caller.push('suppliers', items);
+      }
+      await using service = await startStoppingService('catalog', 'after-writes', world.environment);
+      const ids = items.map(({ externalId }) => externalId);
+      change(caller, action, ids).catch(() => undefined);
+      await service.reached();
+      await service.kill();
+      await using _healthy = await world.startCatalog();
+      await caller.push('suppliers', items.slice(0, 1));
+    }
+    await using _recovering = await world.startCatalog({ now: anHourAhead });
+    const events = await eventually(
+      () => caller.events(),
+      (seen) => seen.filter(({ body }) => body.event === 'sync.completed').length === 6,
+      settledWithinMs,
+    );
+    const left = (await caller.listAll('suppliers'))
+      .filter(({ syncStatus }) => syncStatus !== 'SYNCED')
+      .map(({ internalId, syncStatus }) => `supplier.${syncStatus.toLowerCase()} ${internalId}`);
+    const told = events.flatMap(({ body: { event, data } }) =>
+      (event === 'supplier.archived' || event === 'supplier.erased') && 'internalId' in data
+        ? [`${event} ${data.internalId}`]
+        : [],
+    );
+    expect(left).toHaveLength(2);
+    expect(told.toSorted()).toEqual(left.toSorted());
+  },
+);

@@ -146,12 +146,15 @@ async function announcementOf(engine: Engine, of: KindEngine, entry: Entry): Pro
     return created || drafts.has(id) || changed.length > 0;
   });
   const documents = await of.records.trace(entry.integration, touched);
+  const isLate = phaseOf(entry) !== 'written';
   const records = ids.flatMap((internalId, ordinal): AnnouncedRecord[] => {
-    const externalId = documents.get(internalId)?.externalId;
+    const { externalId, push } = documents.get(internalId) ?? {};
     const outcome = outcomes[ordinal];
     if (externalId === undefined || outcome === undefined) return [];
     // The record was erased after the push, so its event would have no externalId.
     if (externalId === '' && entry.action !== 'erase') return [];
+    // A push has restored the record before this recovery, whose event would have a later time than the event of that push.
+    if (entry.action !== undefined && isLate && push !== entry._id) return [];
     const draft = drafts.get(internalId);
     return [{ ordinal, internalId, externalId, outcome, ...(draft === undefined ? {} : { draft }) }];
   });
