@@ -27,7 +27,7 @@ export function openGiven(credentials: GivenCredentials): Authorization {
   return { value: async () => value, renew: () => false };
 }
 
-/** Refuses a token that is none by RFC 6750: `fetch` would refuse it too, with a message that shows it. */
+/** Refuses a text that is no token by RFC 6750: `fetch` would refuse the text too, with a message that shows it. */
 function bearer(token: string): string {
   if (/^[\w~+/.=-]+$/.test(token.trim())) return `Bearer ${token.trim()}`;
   throw new TypeError('the key or token has characters that none may have: is it whole?');

@@ -9,7 +9,7 @@ export interface ProblemEntry {
 export class RequestFailed extends Error {
   override readonly name = 'RequestFailed';
   readonly status: number;
-  /** A stable error code for programs, such as `invalid_request`. Empty if not the service answered, but for example a proxy. */
+  /** A stable error code for programs, such as `invalid_request`. Empty if not the service answered, but a proxy. */
   readonly code: string;
   readonly requestId: string | undefined;
   readonly errors: readonly ProblemEntry[];

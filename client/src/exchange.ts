@@ -77,7 +77,7 @@ export function openExchange(options: ExchangeOptions, authorize: (post: Send) =
     const until = performance.now() + patienceMs;
     const signal = signalOf(call);
     let isRenewed = false;
-    /** Whether an earlier attempt of this call may have had its effect, because it got no answer, or 502, 503 or 504. */
+    /** Whether an earlier attempt of this call may have had an effect: an attempt that got no answer, or 502, 503 or 504. */
     let mayBeDone = false;
     for (let failures = 0; ; failures += 1) {
       // An abort of this call ends only its own wait for the token, because other calls may wait for the same token.
@@ -114,7 +114,7 @@ interface Delay {
   afterMs: number;
 }
 
-/** Whether the answer is none of the service, which answers with an object: a proxy may answer 200 with a page of its own. */
+/** Whether something else than the service answered: the service sends an object, but a proxy may answer 200 with a page. */
 const isPage = (status: number, text: string): boolean => status !== 204 && !text.trimStart().startsWith('{');
 
 /** Whether the call is a DELETE that got 404: the thing to delete does not exist. */

@@ -22,8 +22,8 @@ export interface FeedPoll {
   /** How many events a page has at most: 100 by default. */
   limit?: number | undefined;
   /**
-   * How long each call waits for an event, at most 25 s; the iterator then never ends. If absent or 0, the iterator ends after
-   * the last event that the service has.
+   * How long each call waits for an event, at most 25 s. If absent or 0, the iterator ends after the last event that the
+   * service has; otherwise the iterator never ends.
    */
   waitSeconds?: number | undefined;
   signal?: AbortSignal | undefined;

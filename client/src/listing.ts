@@ -52,7 +52,7 @@ export async function* pagesOf<Entity>(
   query: Query,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Page<Entity>, void, undefined> {
-  // In a query, no ids would be no filter: the service would list all records.
+  // A query without ids would have no filter: the service would list all records.
   if ([query['externalId'] ?? ['']].flat().length === 0) return;
   let next: string | undefined = path + queryOf({ limit: 100, ...query });
   while (next !== undefined) {

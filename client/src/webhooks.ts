@@ -28,9 +28,9 @@ export interface WebhookQuery {
 
 export interface Webhooks {
   /**
-   * Registers a webhook. Only this answer and that of a rotation show the secret. Without `idempotencyKey`, the call throws if
-   * the connection breaks, and the webhook may exist or not. With an `idempotencyKey` the call is repeated, and the webhook is
-   * registered once.
+   * Registers a webhook. Only the answers to a registration and to a rotation show the secret. Without `idempotencyKey`, the
+   * call throws if the connection breaks, and the webhook may exist or not. With an `idempotencyKey` the call is repeated, and
+   * the webhook is registered once.
    */
   register(webhook: RegisterWebhook, idempotencyKey?: string): Promise<RegisteredWebhook>;
   /** Lists the webhooks. With `details`, each has its other settings besides url and events. */
