@@ -181,7 +181,7 @@ function useDescription(): Problem | undefined {
 
 function useFeed(): void {
   const { token, described } = useStore(session);
-  // Once the token has ended, no poll follows, and the events stay on the page as everything else does.
+  // Once the token has ended, the page polls no more, and keeps the events that it shows.
   const integration = described?.scopes.includes(feedScope) === true ? described.integrationId : undefined;
   useEffect(() => (integration === undefined ? undefined : followFeed(integration)), [integration, token]);
 }

@@ -1,7 +1,7 @@
 // Follows a link that `npm start` or `npm run console` prints. A link holds no token, because browsers keep addresses
 // in their history. It holds a code that is good once, for a small HTTP server of that command (dev/console-door.ts):
 //
-// A page that another machine serves follows no such link: the link's maker could have the page call any local server.
+// A page that another machine serves ignores a link: the link's maker could have the page call any local server.
 //
 //   console#open=PORT.CODE              the page makes a pair of keys, and sends the browser with the public key to
 //   127.0.0.1:PORT/?code=CODE&key=KEY   the server, which encrypts a token for this key and redirects the browser to

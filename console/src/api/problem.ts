@@ -24,7 +24,7 @@ const longestWaitMs = 600_000;
 export function problemOf(status: number, body: unknown, retryAfter: string | null): Problem {
   const detail = detailOf(body);
   const words = detail ?? `The gateway answered ${status}.`;
-  // Without these bounds, `Retry-After: 0` and more time than a timer can wait would repeat the request without a pause.
+  // Without these bounds, a `Retry-After` of 0 or of more time than a timer can wait would cause repeats without a pause.
   const waitMs = Math.min(Number(retryAfter) * 1_000 || defaultWaitMs, longestWaitMs);
   return new Problem(status, words, waitMs);
 }

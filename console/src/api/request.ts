@@ -5,7 +5,7 @@ export type Query = Readonly<Record<string, string | number | boolean | undefine
 
 export interface Request {
   readonly method: Method;
-  /** The path is relative to the page's address, so a path prefix that a proxy adds to the page also precedes it. */
+  /** Relative to the page's address, so that a path prefix that a proxy adds to the page also precedes this path. */
   readonly path: string;
   readonly body?: unknown;
   /** An `Idempotency-Key`: with it, the gateway carries out a repeated request once. */

@@ -113,7 +113,7 @@ let address: string | undefined;
 
 /** The address of the worker script, from the HTML page. The trusted-types policy `loader` allows no other address. */
 function addressOfWorker(): string {
-  // The policy is made once: a page may have no two policies of one name.
+  // The policy is made once: a page may not have two policies with the same name.
   if (address !== undefined) return address;
   const named = document.querySelector<HTMLLinkElement>('#loader')?.href ?? '';
   // Not every browser has trusted types.

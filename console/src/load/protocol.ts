@@ -24,7 +24,7 @@ export interface Entry {
   /** The kind of the records; a file or sheet of unknown kind is not loaded. */
   kind: Kind | undefined;
   rules: Rules;
-  /** Of a CSV file, encoding and delimiter: empty if the file cannot be read. */
+  /** The encoding and the delimiter of a CSV file; empty if the file cannot be read. */
   encoding: string | undefined;
   delimiter: string | undefined;
   /** 0 if there is none. */

@@ -16,7 +16,7 @@ export interface ActionProps<T> {
   kind?: 'plain' | 'main' | 'danger';
   /** The text that the page shows for an answer. */
   said: (body: T) => string;
-  /** Whether an answer of 200 is a success, where its body may tell of a failure. By default, each is a success. */
+  /** Whether an answer of 200 is a success, if its body may tell of a failure. By default, every 200 is a success. */
   isGood?: (body: T) => boolean;
   /** The page's labels by the names of fields: error messages show the labels. */
   fields?: Readonly<Record<string, string>>;

@@ -14,9 +14,9 @@ interface DialogProps {
 }
 
 /**
- * A native dialog: Escape closes it, and the focus goes back to the button. Its content begins anew each time, unless a
- * request was in flight at the closing, or the token has ended: then the answer, which may be a secret, or what a person has
- * typed is there at the next opening.
+ * A native dialog: Escape closes it, and the focus goes back to the button. Each opening shows new content, unless a request
+ * was in flight at the closing, or the token has ended: then the next opening shows the answer, which may be a secret, or the
+ * text that a person has typed.
  */
 export function Dialog({ label, title, kind = 'plain', disabled = false, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);

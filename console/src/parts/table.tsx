@@ -12,7 +12,7 @@ export function Table({
   children,
 }: {
   label: string;
-  /** A heading that begins with # is that of a column of numbers. */
+  /** A heading that begins with # belongs to a column of numbers. */
   heads: readonly string[];
   children: ComponentChildren;
 }) {

@@ -93,7 +93,7 @@ export function followFeed(integration: string): () => void {
     next = told ?? next;
     const now = feed.get();
     const kept = newest(now.events, events);
-    // The first page of the feed is no news: its events are from before the page's views were loaded, or just after.
+    // The first page of the feed is no news: its events occurred before the views were loaded, or just after.
     if (missingSince !== undefined || (now.isHeard && kept[0] !== now.events[0])) news.set(news.get() + 1);
     feed.set({
       events: kept,

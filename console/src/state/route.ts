@@ -1,4 +1,4 @@
-// The route: which view the page shows, with ids and filters. It is the URL's fragment, so a copied URL leads there.
+// The route: which view the page shows, with ids and filters. It is the URL's fragment, so a copied URL opens the view.
 //
 //   #/webhooks/wh_1?outcome=failed     view, id, filters
 import { createStore } from '../store.ts';

@@ -4,7 +4,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { isNewsFresh, isToldNews, news } from './feed.ts';
 
-/** As long as the 10 to 15 s between two `news` or longer: while events come, only `news` makes a view load again. */
+/** At least the 10 to 15 s between two `news`: while events come, `news` makes a view load again before its answer is old. */
 const lookMs = 15_000;
 const spreadMs = 5_000;
 const toldMs = 60_000;

@@ -65,7 +65,7 @@ export interface Replayable {
   count: number;
   /** How many events belong to no push: their ids have no time, and they occurred long before their last attempts. */
   undated: number;
-  /** From when on all attempts were read; undefined if the whole log was. */
+  /** The time from which all attempts were read; undefined if the whole log was read. */
   from: string | undefined;
 }
 

@@ -182,7 +182,7 @@ function OneEvent({ id, isOff }: { id: string; isOff: boolean }) {
   );
 }
 
-/** Reads some pages of the feed from the time on at which the push began: its events follow within seconds. */
+/** Reads some pages of the feed, from the begin of the push on: the events of a push follow within seconds. */
 async function find(id: string, from: number, signal: AbortSignal): Promise<FeedEvent | 'nowhere'> {
   let place: { since: string } | { after: string } = { since: new Date(from - 1).toISOString() };
   for (let pages = 0; pages < pagesMax; pages += 1) {

@@ -1,4 +1,4 @@
-// The pushes that the integration expects of itself: a part of the overview, where they are set too.
+// The part of the overview that shows and sets expectations: how often the integration means to push.
 import { useState } from 'preact/hooks';
 import { put } from '../api/request.ts';
 import { nowOfGateway } from '../api/session.ts';

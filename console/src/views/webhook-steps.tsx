@@ -98,7 +98,7 @@ function ReplayForm({ path, since, kinds, onDone }: ReplayProps) {
   );
 }
 
-/** The given-up events when the dialog opened: a replay delivers them while it is open. Undefined before they are read. */
+/** The given-up events when the dialog opened, also those that a replay delivers meanwhile. Undefined until they are read. */
 function useGivenUp({ answer, problem }: LoadedUndelivered): Replayable | undefined {
   const [givenUp, setGivenUp] = useState<Replayable>();
   useEffect(() => {

@@ -10,7 +10,7 @@ function goTo(heading: HTMLElement | null | undefined): void {
   heading?.scrollIntoView();
 }
 
-/** When a run begins or ends, its result gets the focus; when files were read, the first of them; else the former control. */
+/** Focuses the result when a run begins or ends, the first file when files were read, and else the former control. */
 export function useFocus(isBusy: boolean, isRunning: boolean): void {
   const before = useRef({ isBusy, isRunning });
   useLayoutEffect(() => {

@@ -33,7 +33,7 @@ export class Pruning {
       const one = history[kind];
       if (one !== undefined) found.push(await find(client, kind, checked(one, kind, target)));
     }
-    // After a failure, the next archiving looks again, instead of archiving what the page has not shown.
+    // Set after the last `find`: once a `find` has failed, no archiving takes records that the page has not shown.
     this.#history = history;
     this.#found = found;
     return this.#shown(undefined, false);

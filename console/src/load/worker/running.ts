@@ -65,7 +65,7 @@ export class Course {
     this.#tell();
   }
 
-  /** Waits for the pushes in flight, unless it is called twice or the service does not answer. */
+  /** Waits for pushes in flight; a second call, or a call while the service does not answer, aborts them. */
   stop(): void {
     if (this.#waiting !== undefined || this.#interrupt.signal.aborted) this.#abort.abort();
     this.#interrupt.abort();
