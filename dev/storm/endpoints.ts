@@ -59,7 +59,7 @@ export interface Reaction {
   afterMs: number;
 }
 
-/** A flaky receiver is away for the first part of each round, like a receiver that is restarted. */
+/** The length of a round: a flaky receiver is away for the first part of each round, as if it was restarted. */
 const flakyRoundMs = 20_000;
 const flakyAwayMs = 4_000;
 

@@ -1,4 +1,4 @@
-// A fault: its target, what becomes of it, and which comes next, drawn from the seed. Pure; the strike finds its process later.
+// Draws the faults of a storm from the seed: the target of each fault, and its kind. Pure: strike.ts finds the process later.
 import type { Random } from '../fuzz/random.ts';
 import type { Replicas } from '../stack/services.ts';
 
@@ -26,7 +26,7 @@ const draws = [
 export type Target = (typeof draws)[number][0];
 export const targets: readonly Target[] = draws.map(([target]) => target);
 
-/** SIGKILL, SIGSTOP with a SIGCONT later, and the signal that asks it to end in good order. */
+/** SIGKILL, SIGSTOP with a SIGCONT later, and the signal that asks a process to end in good order. */
 const kinds = ['kill', 'kill', 'stop', 'stop', 'end'] as const;
 export type FaultKind = (typeof kinds)[number];
 

@@ -132,7 +132,7 @@ function drawReference(random: Random, plural: Plural, ownIds: OwnIdsByKind): st
   return (plural === 'products' ? ownIds.suppliers : ownIds.products).drawAccepted(random);
 }
 
-/** So few ids that concurrent pushes often name the same records. */
+/** How many ids a hot lane has: so few that concurrent pushes often name the same records. */
 const sharedIds = 24;
 
 /** Pushes some of the ids that begin with this letter; several lanes push them. */
@@ -189,7 +189,7 @@ async function runLane(options: LaneOptions, turn: () => Promise<EndedLine>): Pr
   }
 }
 
-/** A caller that got a 503 comes back later. */
+/** How long a caller pauses that got no connection or a 503. */
 const awayMs = [400, 1_500] as const;
 /** The pause between pushes of one item. */
 const trickleMs = [800, 2_000] as const;

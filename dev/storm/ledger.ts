@@ -1,5 +1,5 @@
-// The ledger of a storm: append-only files of JSON lines. All but notes and asks have one writer each. A line is in the file before the
-// announced action is done, so that the ledger has the actions of a writer that is cut off.
+// The ledger of a storm: append-only files of JSON lines. Each file but `notes` and `asks` has a single writer. A line is in the file
+// before the announced action is done, so that the ledger has the actions of a writer that is cut off.
 import { closeSync, createReadStream, existsSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';

@@ -17,7 +17,7 @@ export type Plural = (typeof plurals)[number];
 
 export type Item = Readonly<Record<string, unknown>>;
 
-/** Integration and kind of records: each listing has one of each. */
+/** Integration and kind of records, which together name a listing. */
 export interface Listed {
   integration: string;
   plural: Plural;
@@ -66,7 +66,7 @@ export interface PageLine extends Listed {
   poll: number | null;
   begunMs: number;
   endedMs: number;
-  /** The last page of its poll. */
+  /** Whether the page is the last of its poll. */
   isLast: boolean;
   entities: readonly Sighting[];
 }
@@ -89,7 +89,7 @@ export interface DeliveryLine {
   /** What the receiver answered; 0 where it broke the connection. */
   status: number;
   genuine: boolean;
-  /** Its sender was gone before the answer. An attempt that a replica cuts off, as it releases its partition, is in no log. */
+  /** The sender was gone before the answer. An attempt that a replica cuts off, as it releases its partition, is in no log. */
   unheard?: true;
   /** Whether it is of a drill. */
   drill?: boolean;
@@ -178,7 +178,7 @@ export const noLines = () => ({
   asks: none<AskLine>(),
   /** Events whose fourth attempt failed, by the service's own attempt log. */
   givenUp: none<{ endpoint: string; event: string }>(),
-  /** A disabled endpoint was enabled again, and had what it had missed replayed. */
+  /** A disabled endpoint was enabled again, and its missed events were replayed. */
   replays: none<{ endpoint: string; atMs: number }>(),
   attempts: none<AttemptLogLine>(),
   faults: none<FaultLine>(),

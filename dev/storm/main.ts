@@ -19,7 +19,7 @@ const sayWithTime = (line: string): void =>
 process.stdout.on('error', () => undefined);
 
 const stop = new AbortController();
-// A second signal, such as npm's copy of that of the terminal, does not interrupt the end of the storm.
+// A second signal, such as the copy that npm passes on, does not interrupt the end of the storm.
 for (const signal of endSignals) process.on(signal, () => stop.abort());
 const speaking = { say: sayWithTime, signal: stop.signal };
 

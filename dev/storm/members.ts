@@ -1,5 +1,5 @@
-// The processes of a storm, seen from their starter, which starts each, sends it its orders, and ends it with
-// the storm.
+// The processes of a storm, as their starter uses them: it starts each process, sends orders, and ends the process with the
+// storm.
 import { fork, type ChildProcess } from 'node:child_process';
 import { on, once } from 'node:events';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
@@ -17,7 +17,7 @@ export interface MemberOptions {
   signal: AbortSignal;
 }
 
-/** On a machine with a load of 40, stopping the engines of a stack takes minutes. */
+/** How long a process may take to end: on a machine with a load of 40, stopping the engines takes minutes. */
 const endWithinMs = 5 * 60_000;
 
 /** Starts a file in `roles`, in a session of its own, so that a Ctrl-C reaches only the starter. */

@@ -67,7 +67,7 @@ const usual: Profile = {
   behindWays: { catalog: 1, batches: 1, webhooks: 1 },
   within: { pushesMs: 8_000, eventsMs: 5_000, deliveriesMs: 10_000 },
   waitsForLateWrites: false,
-  // At most a tenth of what a storm usually reaches.
+  // Each minimum is at most a tenth of the usual figure of a storm.
   floor: { pushes: 0.1, acknowledgedItems: 20, events: 20, deliveries: 20 },
 };
 

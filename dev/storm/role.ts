@@ -26,7 +26,7 @@ export const pause = async (ms: number): Promise<void> =>
 
 export const say = (line: string): void => void process.send?.({ say: line });
 
-/** Notes a failure of the storm itself, with which it does not pass. */
+/** Notes a failure of the storm itself. A storm with a note does not pass. */
 export function note(text: string): void {
   using notes = openLedgerFile(folder, 'notes');
   notes.write({ atMs: clockMs(), note: text });
@@ -39,7 +39,7 @@ export function takeRole(
   deeds: Readonly<Record<string, () => Promise<unknown>>>,
   end: () => Promise<void> = async () => undefined,
 ): void {
-  // The terminal signals all processes of a storm, which ignore that: the starter decides which ends when.
+  // All processes of a storm ignore the terminal's signals: the starter decides when each process ends.
   for (const signal of endSignals) process.on(signal, () => undefined);
   process.on('message', ({ tell: done }: { tell: string }) => {
     const send = (reply: Omit<Done, 'done'>): void => void process.send?.({ done, ...reply });

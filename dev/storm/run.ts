@@ -15,7 +15,7 @@ const progressEveryMs = 10_000;
 
 export async function runStorm(options: RunOptions): Promise<void> {
   const { folder, say, signal, seed, seconds, profile, without = [] } = options;
-  // The files of a former storm go; a folder of anything else stays.
+  // The files of a former storm are removed. `readChosen` throws for a folder with other content.
   if (existsSync(folder) && readdirSync(folder).length > 0) readChosen(folder);
   for (const name of ['ledger', 'logs', 'live.json'])
     await rm(`${folder}/${name}`, { recursive: true, force: true });

@@ -12,9 +12,9 @@ import { until } from './until.ts';
 
 export const journals = ['catalog_journal', 'batches_journal'] as const;
 
-/** Another replica takes a cut-off push over after 15 s, looks for such pushes every 5 s, and may be late itself. */
+/** How often to poll until a cut-off push is taken over: after 15 s, by a replica that checks every 5 s and may be late. */
 const takenOverLooks = 240;
-/** A replica looks at a settled push once more, 150 s after taking it over. */
+/** How often to poll until a settled push is checked once more, 150 s after a replica has taken it over. */
 const settledLooks = 600;
 
 const unannounced = { due: { $exists: true }, $or: [{ watched: { $exists: false } }, { state: 'written' }] };
@@ -37,7 +37,7 @@ export const untilAnnounced = (store: Store, waitsForLateWrites: boolean): Promi
     { looksMax: waitsForLateWrites ? settledLooks : takenOverLooks, everyMs: 500 },
   );
 
-/** Receivers that failed are tried again after 30 s at the latest. */
+/** How many polls without a delivery end the wait: a failed delivery is attempted again after 30 s at the latest. */
 const quietLooks = 50;
 const lookEveryMs = 1_000;
 

@@ -3,7 +3,7 @@ import { createHmac, hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Webhook } from 'standardwebhooks';
 
-/** `genuine`: the library verifies it with one of the secrets. `signer`: the index of the secret of the plain signature, or -1. */
+/** `genuine`: the library accepts the delivery by one of the secrets. `signer`: the index of the plain signature's secret, or -1. */
 export function readSignature(headers: IncomingHttpHeaders, body: string, secrets: readonly string[]) {
   const header = (name: string): string => String(headers[name] ?? '');
   const names = ['webhook-id', 'webhook-timestamp', 'webhook-signature'];

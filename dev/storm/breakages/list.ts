@@ -1,4 +1,4 @@
-// Ways to break the service, each in one place of its source, and the class of violations by which a storm has to name it.
+// Ways to break the service, each in one place of its source, with the class of violations that a storm must then report.
 import { classOf, type ViolationClass } from '../check/violations.ts';
 import type { Without } from '../run.ts';
 
@@ -7,7 +7,7 @@ export interface Breakage {
   says: string;
   /** The path of the broken file from the root of the repository. */
   file: string;
-  /** The text to replace, which must stand in the file exactly once. */
+  /** The text to replace, which must occur in the file exactly once. */
   search: string;
   replace: string;
   found: ViolationClass;
@@ -16,7 +16,7 @@ export interface Breakage {
   without: Without;
 }
 
-/** Name, class, seconds, and whether its storm leaves out faults; what it does; the file; and its lines, as in a patch. */
+/** Each: name, class, seconds, whether the storm leaves out faults; the effect; the file; its lines, as in a patch. */
 const texts = `
 push-504 floor 16
 batches answers every push 504

@@ -85,7 +85,7 @@ export const checkReferences: Check = ({ pushes }, report) => {
 
 /** A fault strikes at most this long after the ledger has noted it. */
 const noteMs = 50;
-/** A gateway that got its signal to end takes connections for a moment, or longer if the signal came as it started. */
+/** How long a gateway accepts connections after the signal to end: usually, and if the gateway was starting. */
 const [takenMs, endingMs] = [1_000, 10_000];
 /** How long a gateway may be away: longer than any machine takes to start it again. */
 const backMsMax = 60_000;

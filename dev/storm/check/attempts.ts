@@ -69,7 +69,7 @@ function checkKept({ log: { readMs, total, newest }, hits, isStruck, tell }: Of)
   }
 }
 
-/** Tolerance: dates have whole milliseconds, and an attempt begins at its sender before the receiver gets the request. */
+/** How far two times of an attempt may differ: dates have whole milliseconds, and receivers get requests late. */
 export const sameMs = 10;
 
 /** Whether the attempt ended by its deadline, without an answer. */
@@ -120,7 +120,7 @@ function checkTries({ log: { newest, failed }, isStruck, tell }: Of): void {
       if (isPromised && !isStruck(begunMs, endedMs + lateMsMax) && !isAbout(waitMs, delayMs))
         tell('schedule', `after attempt ${attempt} of ${event} the next was to come in ${seconds(waitMs)}`);
       if (attempt > attemptDelaysMs.length) tell('schedule', `attempt ${attempt} of ${event}`);
-      // Only previous attempts that began earlier count: a later one is of a replay, after a killed replica lost entries.
+      // A later attempt with the previous number does not count: it is of a replay, after a killed replica lost entries.
       const before = tries.filter((other) => other.attempt === attempt - 1 && other.begunMs < begunMs);
       const dueMs = Math.min(...before.map((other) => other.endedMs)) + (attemptDelaysMs[attempt - 1] ?? 0);
       const isHeld = before.some((other) => isStruck(other.begunMs, other.endedMs));
@@ -134,7 +134,7 @@ const isAbout = (waitMs: number, delayMs: number): boolean =>
   waitMs >= delayMs - roundingMs && waitMs <= delayMs + lateMsMax;
 
 const alwaysFails = new Set(['dead', 'hostile']);
-/** An attempt may be under way when its endpoint is disabled. */
+/** How long after a disabling an attempt may begin, because the disabling is stored some time after the failure. */
 const disabledWithinMs = 2_000;
 
 /**

@@ -1,5 +1,5 @@
 // Checks endpoints that customers change: an event that surely occurred between two changes is delivered by the settings of that
-// time. An event is surely after a change if its push began after the change's answer, and before one if it was on the stream.
+// time. An event is surely after a change if its push began after the change's answer, and before a change if it was stored before.
 import type { RegisteredWebhook, Webhook } from '@integration-sync/contracts';
 import type { AskLine, DeliveryLine } from '../lines.ts';
 import { isTaken, nameOf, syncIdOf, type Check } from './facts.ts';

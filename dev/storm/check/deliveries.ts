@@ -5,7 +5,7 @@ import type { DeliveryLine, EndpointLine, EventLine } from '../lines.ts';
 import { isTaken, nameOf, type Check } from './facts.ts';
 import { seconds } from './times.ts';
 
-/** A fault may break a delivery to a healthy receiver when it kills or freezes the sender, but not four times in a row. */
+/** Behaviours of receivers whose events may be given up. Faults do not break four deliveries in a row to any other receiver. */
 const mayGiveUp = new Set(['flaky', 'dead', 'hostile', 'recovering']);
 
 export const checkDeliveries: Check = (

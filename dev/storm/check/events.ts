@@ -95,7 +95,7 @@ export const checkEventOrder: Check = ({ pushes, events, faults, toLedger }, rep
   }
 };
 
-/** The place of an event among those of its push: that of the first accepted item of the event's record. */
+/** The position of an event among those of its push: the index of the first accepted item of the event's record. */
 function openPlaces({ items, answer }: Push): (event: EventLine | undefined) => number {
   const places = new Map<string, number>();
   for (const [place, item] of items.entries()) {

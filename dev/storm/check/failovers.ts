@@ -6,7 +6,7 @@ import { isTaken, nameOf, type Check, type Facts } from './facts.ts';
 import type { Push } from './push.ts';
 import { seconds } from './times.ts';
 
-/** After this time, its clients and the other nodes take a frozen node for dead. */
+/** After this time, clients and the other nodes take a frozen node for dead. */
 const noticedMs = 3_000;
 
 /** A span in which pushes, events or deliveries could not go on. */
@@ -15,7 +15,7 @@ type Hindrance = Record<'fromMs' | 'toMs', number>;
 /** A step that was possible from `sinceMs` on, and was done at `doneMs`. */
 type Done = { what: string } & Record<'sinceMs' | 'doneMs', number>;
 
-/** Faults of a cluster; none of a storm without one. */
+/** The faults of a cluster; empty for a storm without a cluster. */
 const faultsOf = ({ faults }: Facts): FaultLine[] => faults.filter(isOfCluster);
 
 /** Whether a push failed; a push whose caller hung up has no known answer, so it does not count. */

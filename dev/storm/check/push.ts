@@ -11,7 +11,7 @@ export interface Push extends Omit<BegunLine, 'push' | 'wrong'>, Omit<EndedLine,
 /** A push that was answered 200, with all that such an answer has. */
 export type Answered = Push & { answer: PushAnswered; syncId: string };
 
-/** A push whose caller was cut off before it had an answer ends never. */
+/** A push never ends if its caller was cut off before the answer. */
 export const pushOf = ({ push: id, wrong, ...begun }: BegunLine, ended: Partial<EndedLine> = {}): Push => ({
   ...begun,
   endedMs: Infinity,

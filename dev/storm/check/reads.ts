@@ -46,7 +46,7 @@ export function checkPolls(record: RecordHistory, { seenBy, polls }: Facts, repo
       (one) =>
         (one.poll ?? 0) <= poll.poll &&
         one.endedMs > push.begunMs &&
-        // A value that this push had replaced does not count.
+        // A page that shows a value from before this push does not count.
         judge({ ...one, begunMs: push.endedMs + tick })?.class !== 'stale',
     );
     if (isShown) continue;
@@ -55,7 +55,7 @@ export function checkPolls(record: RecordHistory, { seenBy, polls }: Facts, repo
   }
 }
 
-/** Dates have whole milliseconds. */
+/** How far a date may be outside of its push, because dates have whole milliseconds. */
 const roundingMs = 2;
 
 /** In the end, a mirror by `changedSince` has every record in its last version, and each change has the time of its push. */

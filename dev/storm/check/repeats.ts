@@ -1,5 +1,5 @@
-// Deliveries that a receiver took twice. A replica that is lost takes its acknowledgements with it, so some are sent again; but
-// none without a cause, and never many.
+// Deliveries that a receiver took twice. A lost replica may not have stored its last deliveries, so the next owner repeats
+// them. No delivery is repeated without a cause, and never many are.
 import type { DeliveryLine, FaultLine, Lines } from '../lines.ts';
 import { hasTimedOut, sameMs } from './attempts.ts';
 import { isTaken, nameOf, type Check, type Facts } from './facts.ts';
@@ -8,8 +8,8 @@ import { overMs, seconds, touchesDeliveries } from './times.ts';
 /** A delivery that is in doubt because of a fault is sent again within this time. */
 const causedWithinMs = 20_000;
 /**
- * A service that dies may have published without noting it, and then its sweeper publishes once more; a restarted nats-server has
- * forgotten the ids of messages. So events from about the time of any fault may come twice.
+ * A dead service may have published events without noting that, and then a sweeper publishes them again; a restarted nats-server
+ * has forgotten the ids of messages. So events from about the time of any fault may come twice.
  */
 const doubtMs = 15_000;
 
@@ -24,7 +24,7 @@ const mostOf = ({ target }: FaultLine, endpoints: number): number =>
   ofOwner.has(target) || ofStore.has(target) ? Math.max(50, endpoints * 8) : 500;
 /** How many repeats a fault may cause at one endpoint: as many deliveries as may be beyond its stored offset. */
 const mostOfEndpoint = 64;
-/** While one of these targets is frozen, floors and offsets are not stored; the first write afterwards takes some time. */
+/** While one of these targets is frozen, owners store no floors and offsets; the first write afterwards takes some time. */
 const ofStore = new Set<string>(['webhooks-mongodb', 'database', 'postgresql']);
 const storedAgainMs = 3_000;
 /** Targets whose loss makes another replica take over partitions. */
@@ -57,7 +57,7 @@ export const checkRepeats: Check = (facts, report) => {
   report('delivery-twice', `${share}; ${Math.floor(most)} may be, ${withFaults}`);
 };
 
-/** Whether a fault kept owners from storing progress at a time, and one was lost: then it may repeat any delivery since. */
+/** Whether a fault then kept owners from storing progress, and an owner was lost: any delivery since may be repeated. */
 function openUnstored(faults: readonly FaultLine[]): (atMs: number) => boolean {
   const losses = faults.filter(({ target }) => ofOwner.has(target));
   const spans = faults

@@ -1,8 +1,8 @@
 // Whether some possible past of a private record explains its events and its final fields.
 //
-// Its pushes came one after the other. An acknowledged push took effect, exactly once and before its answer. A push that was answered
-// 503 or 504, or was hung up, may have taken effect or not: but, if the promise is kept, not after a later push was acknowledged. So
-// the record has a few possible pasts. Each predicts every event and the final fields, and one must fit.
+// The pushes of a private record came one after the other. An acknowledged push took effect, exactly once and before its answer. A
+// push that was answered 503 or 504, or was hung up, may have taken effect or not: but, if the promise is kept, not after a later
+// push was acknowledged. So the record has a few possible pasts. Each predicts every event and the final fields, and one must fit.
 import { applyItems, changedFields, worldText, type World } from './fields.ts';
 import type { RecordHistory, Write } from './history.ts';
 

@@ -47,7 +47,7 @@ export async function changeCopies(forMs: number, { folder, bus }: RollOptions):
     for (const spec of expectedStreams({ STREAM_REPLICAS, STREAMS_MAY_SHRINK: true }))
       await bus.ensureStream(spec);
     await pause(forMs);
-    // This goes on after the end of the storm, so that streams have their copies again, unless the cluster is gone.
+    // Waits also after the end of the storm, so that streams have their copies again, unless the cluster is gone.
     const isWhole = async (): Promise<boolean> => !process.connected || areWhole(readLive(folder).nodes);
     if (!(await until(isWhole, backLooks)))
       throw new Error(`nodes are not whole with ${STREAM_REPLICAS} copies`);
@@ -56,7 +56,7 @@ export async function changeCopies(forMs: number, { folder, bus }: RollOptions):
 
 const ofNodes = (folder: string) => ({
   what: 'a node',
-  // Lame duck mode: its leaders and its clients go to other nodes before it ends.
+  // Lame duck mode: the node's leaders and clients move to other nodes before the node ends.
   by: 'SIGUSR2' as const,
   pids: () => readLive(folder).nodes.flatMap(({ pid }) => pid ?? []),
   isServing: () => areWhole(readLive(folder).nodes),

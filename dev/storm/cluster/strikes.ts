@@ -93,7 +93,7 @@ function chooseNodes(target: ClusterTarget, leaders: Leaders, nodes: readonly No
   return target === 'two-nodes' ? [led, ...names.filter((name) => name !== led).slice(0, 1)] : [led];
 }
 
-/** Notes when a stream has no leader, first one that a struck node led, and when it has one again. */
+/** Notes when a stream loses its leader, such as a struck node, and when the stream has a leader again. */
 function openWatch(
   before: Leaders,
   struck: ReadonlySet<string>,

@@ -18,7 +18,7 @@ type Company = Awaited<ReturnType<typeof openCompany>>;
 export type Customer = ReturnType<Company['open']>;
 
 const againMs = [200, 800] as const;
-/** Faults last for a minute at most. */
+/** How often a customer asks: for longer than a fault lasts, which is a minute at most. */
 const triesMax = 200;
 
 /** Opens what the customers of one process share; `nth` makes their random numbers differ from those of other processes. */
@@ -74,7 +74,7 @@ export async function openCompany(nth: number, log: Pick<LedgerFile<AskLine>, 'w
   return { plan, random, store, open };
 }
 
-/** A lost answer may have begun a replay, which makes the next 409, or a drill, which makes the next 429 for a minute. */
+/** A request without an answer may have begun a replay (the next gets 409) or a drill (the next gets 429 for a minute). */
 const asksAgain = ({ outcome, path }: Pick<AskLine, 'outcome' | 'path'>): boolean =>
   typeof outcome !== 'number' ||
   outcome >= 500 ||

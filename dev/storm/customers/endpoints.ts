@@ -13,7 +13,7 @@ export interface Hooks {
 const pauseMs = [1_500, 4_000] as const;
 const withRuns = ['sync.completed', 'batch.archived'];
 const withoutRuns = ['batch.archived', 'webhook.disabled'];
-/** A webhook signs with four secrets at most, and a rotation whose answer was lost counts. */
+/** How many rotations a customer makes: a webhook signs with four secrets at most, and rotations with lost answers count. */
 const rotationsMax = 2;
 
 let count = 0;
@@ -57,7 +57,7 @@ const keepLogged = ({ entities }: Listing<DeliveryAttempt>) => ({
   logged: entities.map(({ eventId }) => eventId),
 });
 
-/** The receiver of such an endpoint refuses all deliveries of a drill. A drill may come once a minute. */
+/** Begins drills of an endpoint whose receiver refuses their deliveries. A drill may come once a minute. */
 export const drillIt: Live = async (customer, { path }) => {
   while (!customer.stopped.aborted) {
     await customer.insist({ method: 'POST', path: `${path}/drill` }, () => ({}));

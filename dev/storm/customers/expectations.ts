@@ -15,9 +15,9 @@ interface Stored {
 
 const hourMs = 60 * 60 * 1_000;
 const dueInMs = 3_000;
-/** An event comes within 60 s; faults last for a minute at most. */
+/** How long to wait for an event: it comes within 60 s, and a fault lasts for a minute at most. */
 const looks = { looksMax: 600 };
-/** A false `sync.overdue` would come within this time: replicas wait for 10 s. */
+/** A false `sync.overdue` would come within this time, because a check runs 10 s after the due time. */
 const silentMs = 15_000;
 
 /** `open` opens the customer of a further integration. */

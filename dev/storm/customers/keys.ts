@@ -7,7 +7,7 @@ import { clockMs } from '../ledger.ts';
 import type { Customer } from './customer.ts';
 
 const askEveryMs = [300, 700] as const;
-/** Keys serve, and end, within 10 s. */
+/** The length of a round: a new key serves within 10 s, and a removed key ends within 10 s. */
 const roundMs = 13_000;
 
 export async function rotateKeys(customer: Customer, clientsFile: string): Promise<void> {

@@ -47,7 +47,7 @@ export async function letRecover(customer: Customer, of: Recovering): Promise<vo
   const disable = async () =>
     stopped.aborted && (await customer.ask({ method: 'PATCH', path, body: { active: false } }, keepAll));
   const disabled = { _id: endpoint, active: false };
-  // MongoDB may be away; the next check asks again. A customer's disabling begins no recovery, so the first update does.
+  // If MongoDB is away, the next check tries again. The first update begins the recovery if the customer disabled the endpoint.
   const makeDue = async (): Promise<void> => {
     const dueAt = new Date();
     const begun = { recovery: { step: 'test', replays: true, dueAt } };

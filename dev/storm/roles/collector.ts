@@ -59,7 +59,7 @@ async function replayMissed(): Promise<void> {
 
 type Attempts = Listing<DeliveryAttempt>;
 
-/** Entries of attempt logs that were read so far: a log keeps its last entries only, and a replay makes thousands. */
+/** Given-up events that were found so far: an attempt log keeps its last entries only, and a replay makes thousands. */
 const given = new Set<string>();
 const givenUp = openLedgerFile(folder, 'givenUp');
 

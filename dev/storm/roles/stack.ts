@@ -1,4 +1,4 @@
-// The stack under the storm: two replicas of each service, the second gateway beside it, and a look at their memory; for a
+// The stack under the storm: two replicas of each service, the second gateway beside it, and checks of their memory; for a
 // storm on a cluster three nats-servers, and a proxy before the gateways.
 import { join } from 'node:path';
 import { startNatsCluster, type NatsCluster } from '../../engines/nats-cluster.ts';
@@ -27,7 +27,7 @@ const children: { target: Target; child: Child }[] = [];
 let stack: Stack | undefined;
 let cluster: NatsCluster | undefined;
 let url = '';
-/** A failed start ends immediately, but on a machine with a load of 40 a good start takes minutes. */
+/** How long a start may take: a failed start ends immediately, but a good start takes minutes at a load of 40. */
 const readyWithinMs = 15 * 60_000;
 const memoryEveryMs = 2_000;
 
@@ -76,7 +76,7 @@ async function start(): Promise<void> {
       mainOf: programOf,
       say: sayUnlessTrouble,
       readyWithinMs,
-      // Of two replicas of a service, those behind ways start below.
+      // Replicas with proxies before the engines (`behindWays`) are started below.
       replicas: Object.fromEntries(replicatedServices.map((one) => [one, one in rules.behindWays ? 1 : 2])),
     }),
   );
@@ -159,10 +159,10 @@ takeRole(
   () => running.disposeAsync(),
 );
 
-/** Engines of the storm's own: it does not touch those of a system in use. */
+/** Variables that a storm ignores: it has its own engines, and does not touch the engines of a system in use. */
 const ofSystems = /^(?:MONGODB_URL|MONGODB_DATABASE|NATS_URL|NATS_MONITOR_URL|AUTH_JWKS_URL)$/;
 
-/** All receivers share one process: more deliveries in flight, as after a long backlog, would time out at healthy receivers. */
+/** How many deliveries may be in flight: all receivers share one process, and more deliveries would time out there. */
 const inFlightMax = 192;
 
 const environmentOfStorm = (): Record<string, string | undefined> => ({
