@@ -1,4 +1,4 @@
-// How much a caller that reads the feed without pause delays deliveries of another integration: turns with and without it.
+// How much a caller that reads the feed without pause delays another integration's deliveries, in turns with and without it.
 import { setTimeout as wait } from 'node:timers/promises';
 import { publishWithBatch } from '@integration-sync/contracts';
 import { openBus, type Bus } from '@integration-sync/runtime/bus';

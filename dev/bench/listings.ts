@@ -17,7 +17,7 @@ const limit = 50;
 const turnsDefault = 40;
 const lanes = 4;
 const countsMatches = /(since|DRAFT).*, first page of/i;
-/** After this time, the events of a push are stored and read, so that only the page is measured. */
+/** How long to wait after a push: its events are then stored and read, so that only the page is measured. */
 const afterPushMs = 300;
 
 export async function benchListings({ startStack, options, say }: Setting): Promise<void> {

@@ -89,7 +89,7 @@ const msOf = ({ tookMs }: Took): number => tookMs;
 
 type Way = () => Promise<Took>;
 
-/** Each turn begins with another way of loading, because work that one leaves to the database slows the next. */
+/** Each turn begins with another way of loading, because each load leaves work to the database, which slows the next. */
 async function inTurns(ways: readonly Way[], turns: number): Promise<Took[][]> {
   const all = ways.map(() => new Array<Took>());
   for (let turn = 0; turn < turns; turn += 1) {

@@ -12,7 +12,7 @@ const turnsDefault = 15;
 const pushesPerLane = 3;
 /** The wanted rate of pushes of new suppliers, as a share of the rate of bare `insertMany`, which announces nothing. */
 const wanted = { insertMany: 0.85 };
-/** This long after a push, catalog has published its events and noted that, and webhooks has read them. */
+/** This long after a push, catalog has published and noted its events, and webhooks has read them. */
 export const settleMs = 400;
 
 export const freshName = (): string => randomBytes(6).toString('hex');

@@ -10,7 +10,7 @@ export interface Comparison extends CostUnit {
   turns: number;
   /** Those contenders that are the service itself. Every rate is compared with their rates. */
   ours: readonly [string, ...string[]];
-  /** By the name of a contender: at least how many times its rate the first of `ours` must reach. */
+  /** By contender: at least how many times the contender's rate the first of `ours` must reach. */
   wanted?: Readonly<Record<string, number>>;
   /** The processes of a contender. */
   own: (name: string) => readonly string[];

@@ -71,7 +71,7 @@ export const programsOf = (folder = ''): { mainOf: (service: string) => string }
 });
 
 /**
- * The first turn warms up. Each checkout goes first in every other turn, because work that one leaves undone slows the next.
+ * The first turn warms up. The checkouts take turns to go first, because each leaves unfinished work, which slows the next.
  * `workOf` returns the function that is measured.
  */
 export async function measureInTurns<One extends { stack: Stack }>(

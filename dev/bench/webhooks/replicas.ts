@@ -1,5 +1,5 @@
-// 40 integrations on one, two and four replicas, each with few deliveries in flight, to receivers that take 50 ms: so
-// the limit of a replica bounds its rate, and not the processors. Counting ends when three in four deliveries have
+// 40 integrations on one, two and four replicas, each with few deliveries in flight, to receivers that take 50 ms: so the
+// in-flight limit bounds the rate of a replica, and the processors do not. Counting ends when three in four deliveries have
 // arrived: until then every replica has work, although integrations are not spread evenly.
 import { setTimeout as wait } from 'node:timers/promises';
 import { costTable, type Cost } from '../costs.ts';
