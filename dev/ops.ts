@@ -18,7 +18,7 @@ if (facts === undefined && !NATS_URL && !MONGODB_URL && !needsNone) {
 } else {
   // The settings of webhooks are all that a command reads, except for the file of clients.
   const ofStack = { ...facts?.settings.webhooks, ...process.env };
-  // Before the first start the file holds the stack's own client, too: otherwise the start would not make the stack's key.
+  // If the stack never ran, `openKey` makes the file, with a key for the stack: a start makes no key if the file exists.
   const ofClients = args[0] === 'client' && { AUTH_CLIENTS_FILE: openKey(folder, process.env).clientsFile };
   const { status } = spawnSync(
     process.execPath,

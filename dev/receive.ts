@@ -46,7 +46,7 @@ async function receive(): Promise<void> {
       hang: { type: 'boolean', default: false },
     },
   });
-  // A Ctrl-C before the webhook is registered removes it, too.
+  // Listens for a Ctrl-C before the registration begins, so that the webhook is removed in any case.
   const told = untilTold();
   const late = new AbortController();
   const words = 'the gateway does not answer: a webhook may remain, which the console removes';

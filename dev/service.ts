@@ -39,7 +39,7 @@ function parseName(args: readonly string[]): Service {
 
 async function run(service: Service): Promise<number> {
   const facts = findStack();
-  // In a session of its own: otherwise a Ctrl-C would reach the replica twice, from the terminal and from this process.
+  // The replica has its own session: otherwise a Ctrl-C would reach it twice, from the terminal and from this process.
   const child = spawn(process.execPath, [...nodeFlags, mainOf(service)], {
     env: { ...process.env, ...(await settingsOf(service, facts)) },
     stdio: 'inherit',

@@ -22,7 +22,7 @@ several readers of one name share the work; nats-server forgets it after 8 days 
 `;
 
 const consumerNotFound = 10_014;
-/** nats-server removes a consumer that no reader has asked for so long. */
+/** A day: nats-server removes a consumer that no reader has used for eight days. */
 const dayNs = 86_400e9;
 
 async function tail(): Promise<void> {

@@ -14,7 +14,7 @@ import type { RowContext } from './row.ts';
 export type Client = Awaited<ReturnType<typeof getContainerRuntimeClient>>;
 
 const answerMsMax = 5_000;
-/** A pull may take long, but must report progress. */
+/** How long a pull may go without progress; the pull as a whole may take longer. */
 const silenceMsMax = 20_000;
 
 const help = 'install Docker, or start it';

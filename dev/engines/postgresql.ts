@@ -17,7 +17,7 @@ import type { RowContext } from './row.ts';
 import { startOnPort, startProgram } from './rows.ts';
 import { pins } from './versions.ts';
 
-/** `recipe` counts the changes to how this file makes the folder: a start does not use a folder of an older recipe. */
+/** The version of the way in which this file makes the folder: a start does not use a folder that was made in an older way. */
 const recipe = 1;
 const packages = [`postgresql-${pins.postgresql}`, `postgresql-${pins.postgresql}-documentdb`];
 const programs = `/usr/lib/postgresql/${pins.postgresql}/bin`;
@@ -43,8 +43,8 @@ const settings: Record<string, string> = {
   max_worker_processes: '32',
   shared_preload_libraries: 'pg_cron,pg_documentdb_core,pg_documentdb,pg_documentdb_extended_rum',
   'cron.database_name': 'postgres',
-  // Expiry and index builds are cron jobs. Their connections would go to the port that was set when the
-  // extension was created, where no server listens, or another one; background workers need no connection.
+  // Expiry and index builds are cron jobs. Each job would connect to the port that was set when the extension was created. No
+  // server listens there, or another server. Background workers need no connection.
   'cron.use_background_workers': 'on',
   'cron.log_run': 'off',
   'cron.log_statement': 'off',
@@ -183,7 +183,7 @@ export async function startPostgresql(context: RowContext, made: string): Promis
       // After a kill, PostgreSQL first replays its write-ahead log.
       readyWithinMs: 120_000,
       // The fast shutdown ends sessions instead of waiting for them, and writes all data of the log to its files, which may take
-      // too long. The immediate shutdown leaves that to the next start, and loses nothing either.
+      // too long. The immediate shutdown leaves these writes to the next start, and loses nothing either.
       stopSignal: context.temporary ? 'SIGQUIT' : 'SIGINT',
       hurrySignal: 'SIGQUIT',
       afterStop: () => endSessions(data, 0),

@@ -62,7 +62,7 @@ export async function startOnPort<T>(
   }
 }
 
-/** A program that does not end must not use up the time that the other programs have to stop. */
+/** How long a stop delays the stop of the next program: a program that does not end must leave time to the others. */
 const headStartMs = 1_000;
 
 /** Makes one engine of several programs, which start in this order and stop in the opposite order. */

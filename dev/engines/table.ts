@@ -60,7 +60,7 @@ const diskFull = /ENOSPC|no space left/i;
 function settleOn({ source, refused, isTried }: Choice, running: RunningEngine, setting: Setting): Engine {
   const { name, forced, lastServed, madeData, cache } = setting;
   const reason = reasonOf(source, { forced, refused, isTried, description: running.description });
-  // Not noted: a source that ENGINES forced, or that serves with a given NATS configuration but perhaps not without it.
+  // A source is not noted if ENGINES forced it, or if it serves with a given NATS configuration, but perhaps not without one.
   const isUsual = forced === undefined && setting.natsConfig === undefined;
   if (isUsual && source !== 'environment') lastServed.note(name, { source, refused });
   if (source !== 'environment') madeData.note(name, { source, refused, ...portOf(running) });

@@ -16,7 +16,7 @@ interface OddRequest {
 }
 
 const concurrent = 16;
-/** A test delivery may take 15 s, a push 30 s; nothing takes longer than both. */
+/** How long the fuzzer waits for an answer: a push may take 30 s, and no other request takes longer. */
 const answerWithinMs = 35_000;
 const faultsKept = 20;
 

@@ -16,7 +16,7 @@ export function findFault(outcome: Outcome): string | undefined {
     : `status ${status}, but no JSON`;
 }
 
-/** Requests that are hardly HTTP get a status other than that of their error code. */
+/** The statuses of `invalid_request`: requests that are hardly HTTP may get 408 or 431 in place of 400. */
 const statusesOfInvalidRequests = new Set([400, 408, 431]);
 
 function findProblemFault(status: number, type: string | undefined, body: string): string | undefined {

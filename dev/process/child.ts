@@ -167,8 +167,8 @@ class SupervisedChild implements Child {
       await this.#spec.beforeStart?.();
       if (this.#isWanted()) await this.#spawn();
     } catch (error) {
-      // The caller handles a failed first start. A later failed start counts as a death: when its process exits, or here, if no
-      // process was spawned.
+      // The caller handles a failed first start. A later failed start counts as a death: once its process has exited, or
+      // immediately if no process was spawned.
       const isFirst = this.#upSince === 0;
       const wanted = this.#isWanted();
       if (isFirst) this.#state = 'stopped';
@@ -242,7 +242,7 @@ class SupervisedChild implements Child {
     if (againInMs === undefined) return;
     this.#state = 'waiting';
     this.#retry = setTimeout(() => {
-      // `start` has already reported a failure and set the next try, so it is ignored here.
+      // A failure is ignored here, because `start` has reported it and has set the time of the next try.
       this.start().catch(() => undefined);
     }, againInMs);
   }

@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 
 export interface ProcessIdentity {
   pid: number;
-  /** A text to compare only. Null where the system does not tell; then a later start does not end the process by its pid. */
+  /** A text that serves for comparisons only. Null on systems that do not tell: there, no later start ends the process. */
   begunAt: string | null;
 }
 
@@ -27,7 +27,7 @@ export interface EndOptions {
   graceMs?: number;
 }
 
-/** Ends a process that is no child of this one. Resolves with whether the process ran. */
+/** Ends a process that this process has not started. Resolves with whether the process ran. */
 export async function endProcess(identity: ProcessIdentity, options: EndOptions = {}): Promise<boolean> {
   const { signal = 'SIGTERM', graceMs = 5_000 } = options;
   if (identity.begunAt === null || !runs(identity)) return false;

@@ -15,7 +15,7 @@ export async function stopInTurn(
   await Promise.all(stopping);
 }
 
-/** Runs all starts concurrently. The first failure aborts the others, and is thrown once all have ended. */
+/** Runs all starts concurrently. The first failure aborts the others, and is thrown once all starts have ended. */
 export async function startTogether<T>(
   outer: readonly AbortSignal[],
   begin: (signal: AbortSignal) => readonly Promise<T>[],

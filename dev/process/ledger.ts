@@ -34,7 +34,7 @@ export function openLedger(path: string): Ledger {
       try {
         write();
       } catch (error) {
-        // A process that died is started again also on a full disk. The next entry writes the file.
+        // A full disk does not prevent the restart of a dead process. The next call writes this entry too.
         if (!isAgain) throw error;
       }
     },

@@ -5,7 +5,7 @@ import { connect, createServer, isIPv6, type Server } from 'node:net';
 
 const loopback = '127.0.0.1';
 
-/** Below the range of ephemeral ports, which the system may give to any connection at any moment. */
+/** Ports below the range of ephemeral ports, which the system may give to any connection at any moment. */
 const allPorts = '15000-31999';
 const triesMax = 1_000;
 

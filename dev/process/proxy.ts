@@ -16,7 +16,7 @@ export interface ProxyOptions {
   roundTripMs?: number;
 }
 
-/** Long enough for a slow proxy on a busy machine; a server that is gone refuses a connection immediately. */
+/** How long connecting may take, through a slow proxy on a busy machine; a dead server refuses a connection immediately. */
 const connectWithinMs = 5_000;
 
 /** Each connection goes to the next server in turn, or to another server if that server refuses it. */

@@ -40,7 +40,7 @@ export interface Lock extends Manifest {
   packages: Record<string, Manifest>;
 }
 
-/** Entries of folders are the project's own packages; those of node_modules are others', or links without a version. */
+/** Entries of folders are this project's packages; entries of node_modules are other packages, or links without a version. */
 export const lockWithVersion = (lock: Lock, version: string): Lock => ({
   ...lock,
   version,

@@ -24,7 +24,7 @@ export interface PatienceOptions {
   onWait?: (why: string) => void;
 }
 
-/** A pause that is longer than the gateway repeats a cached answer of /readyz. */
+/** How long to pause between two checks: longer than the gateway repeats a cached answer of /readyz. */
 const repeatedMs = 1_100;
 
 /** Resolves once the stack has become ready, or has been ready since the call. */

@@ -50,7 +50,7 @@ export function settingsOf(
   const all: Settings = {
     NATS_URL: nats,
     METRICS_PORT: '0',
-    // Node keeps what it has compiled: a service that died is back in half the time.
+    // Node keeps compiled code, so that the restart of a dead service takes half the time.
     NODE_COMPILE_CACHE: environment['NODE_COMPILE_CACHE'] || join(cacheFolder(environment), 'compiled'),
     // glibc returns the memory of a large body to the system immediately, as in the image.
     MALLOC_MMAP_THRESHOLD_: '1000000',
