@@ -17,7 +17,7 @@ export interface ConnectionValues {
 export interface Connection {
   url: string;
   client: Client;
-  /** Resolves once any request has an answer, even one that asks for patience, such as a 503. */
+  /** Resolves once any request has an answer, even a 503 that asks to retry later. */
   answering: Promise<void>;
 }
 

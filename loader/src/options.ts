@@ -33,7 +33,7 @@ export function explained<Parsed>(read: () => Parsed, usage: string): Parsed {
   try {
     return read();
   } catch (error) {
-    // What Node says of an unknown option after its first sentence is about a file whose name begins with `-`.
+    // After its first sentence, Node's message about an unknown option is about a file whose name begins with `-`.
     const said = messageOf(error).replace(/ To specify a positional .*/s, '');
     throw new Stop(`${said}\n\n${usage}`);
   }

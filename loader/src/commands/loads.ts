@@ -78,7 +78,7 @@ export async function runLoad(
   const state = resumed ?? (await newState({ values, sources, url: connection.url, isPlan, history }));
   await greet(connection, state, !isPlan && resumed === undefined, values);
   if (!isPlan) await meetIntegration(connection, state, resumed !== undefined);
-  // Before the history says that a load has begun: the key may lack the scope for this.
+  // Before `startKinds` notes in the history that a load has begun: the key may lack the scope to set expectations.
   if (everyHours !== undefined && !isPlan) await expectEvery(everyHours, connection, state);
   if (folder !== undefined && resumed === undefined) {
     context.streams.err(insteadOf(await readJson<LoadState>(folder, stateFile)));
@@ -126,7 +126,7 @@ async function look(
   return sources;
 }
 
-/** Standard input, which may not be JSON. */
+/** The bytes of standard input. Throws if standard input is JSON. */
 async function* csvOf(piped: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
   let isBegun = false;
   for await (const chunk of piped) {

@@ -43,8 +43,8 @@ export interface Platform {
   basename(path: string): string;
   open(path: string): Promise<OpenedFile>;
   /**
-   * A text that is another one once the file has changed, unless the reading of a changed file fails anyway. Undefined if the file
-   * is gone: a file that is open can still be read, and another one cannot be opened.
+   * A text that differs once the file has changed. It need not differ where reading a changed file fails anyway. Undefined if the
+   * file is gone: an open file can still be read, and a missing file cannot be opened.
    */
   version(path: string): Promise<string | undefined>;
   /** The bytes of a file, unpacked if its name ends with .gz. A chunk is valid only until the next chunk is requested. */

@@ -11,7 +11,7 @@ import { messageOf, Stop, systemCodeOf } from '../core/exit.ts';
 import type { Encodings, OpenedFile, Platform } from '../core/platform.ts';
 
 const chunkBytes = 64 * 1024;
-/** Node reads in another thread, which costs 0.1 ms for each read, whatever its size. */
+/** How many bytes are read at a time: Node reads in another thread, which costs 0.1 ms for each read, whatever its size. */
 const readBytes = 8 * chunkBytes;
 
 async function* stream(path: string): AsyncGenerator<Buffer, void, undefined> {

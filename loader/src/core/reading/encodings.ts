@@ -21,7 +21,7 @@ export function checkEncoding(name: string): string {
   return name.toLowerCase().replace(/^utf[-_ ]?(8|16(?:[lb]e)?)$/, 'utf-$1');
 }
 
-/** What decoders return for a byte without a character. Those of browsers return a control character in windows-1252. */
+/** What decoders return for a byte without a character. For windows-1252, decoders of browsers return a control character. */
 const missing = /[\ufffd\u0081\u008d\u008f\u0090\u009d]/;
 
 /** Throws a `Stop` if the encoding lacks a byte of this text. `at` says where the text is. */

@@ -118,7 +118,7 @@ export async function openSource(input: Input, piped?: AsyncIterable<Uint8Array>
   return { ...source, rows: () => rowsOf(source, version) };
 }
 
-/** The rows of a file, as long as it does not change: the first pass has found the columns, and another file may have others. */
+/** The rows of a file. Throws once the file has changed: the columns of the first pass may not be those of the changed file. */
 async function* rowsOf(source: Source, version: string | undefined): ReturnType<Source['rows']> {
   const { path } = source.input;
   for await (const some of source.rows()) {

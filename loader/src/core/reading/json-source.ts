@@ -140,7 +140,7 @@ interface Found {
   notes: string[];
 }
 
-/** The array of the file, which is the array itself, the body of a push, or an answer of OData 4 or 2. */
+/** Finds the array in a file that is the array itself, the body of a push, or an answer of OData 4 or 2. */
 function arrayIn(text: string, { kind }: Input, where: string): Found {
   let value: unknown;
   try {
