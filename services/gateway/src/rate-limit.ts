@@ -10,7 +10,7 @@ export async function limitRates(api: FastifyInstance, config: GatewayConfig): P
   await api.register(rateLimit, {
     max: config.RATE_LIMIT_REQUESTS,
     timeWindow: config.RATE_LIMIT_WINDOW_SECONDS * 1_000,
-    // Of how many integrations the plugin keeps counts. The default of the plugin is 5,000.
+    // For how many integrations the plugin keeps counts. The default of the plugin is 5,000.
     cache: 100_000,
     // Adds the headers `RateLimit-Limit`, `-Remaining` and `-Reset`.
     enableDraftSpec: true,

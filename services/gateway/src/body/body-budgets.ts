@@ -16,7 +16,7 @@ const mebibyte = 1024 * 1024;
 const memoryBytesMax = 64 * mebibyte;
 const roadBytesMax = 20 * mebibyte;
 const answerBytesMax = 64 * mebibyte;
-/** Each body that waits for memory has some bytes, which no budget counts, in a buffer of its connection. */
+/** How many bodies may wait for memory: each has some bytes, which no budget counts, in a buffer of its connection. */
 const waitingForMemoryMax = 128;
 const waitingForRoadMax = 1_024;
 const waitingForAnswersMax = 1_024;

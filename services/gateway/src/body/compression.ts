@@ -11,7 +11,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** Shorter answers are not compressed: that would save less than one network packet. */
+/** Shorter answers are not compressed: their compression would save less than one network packet. */
 const leastBytes = 1024;
 
 type Compress = (bytes: Buffer, isOnce: boolean) => Promise<Buffer>;

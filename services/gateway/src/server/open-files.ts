@@ -3,7 +3,7 @@
 import type { Server } from 'node:http';
 import type { Log } from '@integration-sync/runtime/log';
 
-/** Files for NATS, metrics, name look-ups, log and modules. An idle gateway has 40 to 60 open files. */
+/** How many files are reserved for NATS, metrics, name look-ups, log and modules. An idle gateway has 40 to 60 open files. */
 const reservedFiles = 128;
 const logEveryMs = 10_000;
 

@@ -21,7 +21,7 @@ import { failureOf, notFound, writeFailure } from '../problems.ts';
 import { countHeader } from '../raw-request.ts';
 import { watchStandstill } from './standstill.ts';
 
-/** URL and headers together. */
+/** The limit on the bytes of URL and headers together. */
 const headerBytesMax = 16 * 1024;
 const headersTimeoutMs = 10_000;
 const keepAliveTimeoutMs = 65_000;
