@@ -94,9 +94,9 @@ const removing =
     // The answers are removed before the endpoint: if this replica dies meanwhile, an erasing still finds the endpoint and its answers.
     if ((await endpoints.findOf(integration, id)) !== null) await attemptLog.forgetAnswers([id]);
     const removed = await endpoints.remove(integration, id);
-    // Another text could be a wildcard of NATS, or name the answers of an endpoint that exists.
+    // A text that is no id could be a wildcard of NATS, or name the answers of an endpoint that exists.
     if (!removed && (!idForm.test(id) || (await endpoints.find(id)) !== null)) throw absent();
-    // The rest is done for an earlier deletion too: the replica that deleted the endpoint may have died before.
+    // The next steps follow an earlier deletion too: the replica that deleted the endpoint may have died before them.
     await changed({ _id: id, integration });
     // The request succeeds even if this purge fails: the attempt log of a deleted endpoint expires by itself.
     try {

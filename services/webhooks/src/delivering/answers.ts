@@ -35,7 +35,7 @@ type AttemptKey = Pick<StoredAnswer, 'eventId' | 'attempt' | 'at'>;
 
 const keyOf = ({ eventId, attempt, at }: AttemptKey): string => `${eventId} ${attempt} ${at}`;
 
-/** ATTEMPTS keeps 1,000 messages of a subject, so the memory for reading an attempt log is bounded. */
+/** How many entries a message has: ATTEMPTS keeps 1,000 messages of a subject, which bounds the memory for reading a log. */
 export const itemsPerMessage = 16;
 const answersPerWrite = 500;
 /** How many answers may wait to be stored. When more wait, after a long outage of NATS, new answers are dropped. */

@@ -70,7 +70,7 @@ export class EndpointQueue {
   state: DeliveryState;
   /** Resolves once a change of `state` is stored. Until then no attempt begins, and no other change is applied. */
   storing: Promise<void> | undefined;
-  /** For each change of the endpoint that waits for `storing`: through which sequence the log was read when it was found. */
+  /** For each change of the endpoint that waits for `storing`: where the log reader was when this replica found the change. */
   readonly changesFound: number[] = [];
   /** Epochs for which this replica has stored, or is storing, the missed events. */
   readonly toldMissed: number[] = [];

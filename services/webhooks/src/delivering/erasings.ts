@@ -23,7 +23,7 @@ const patienceMs = 5_000;
 export type Erasings = ReturnType<typeof openErasings>;
 
 export function openErasings({ owned, endpoints, forgetAnswers, retry, log }: ErasingsOptions) {
-  /** Erasings that come during a purge share the next one. */
+  /** Erasings that come during a purge share the next purge. */
   const purge = openBatcher<string, null>(
     (integrations) =>
       retry('removing the answers of receivers', async () => {

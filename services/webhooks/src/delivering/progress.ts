@@ -113,7 +113,7 @@ export class Progress implements AsyncDisposable {
   handBack(integrations: readonly ActiveIntegration[]): Promise<void> {
     return this.#inTurn(async () => {
       const now = performance.now();
-      // Each of these endpoints then counts as behind: if the partition cannot be released, the next checks store newer offsets.
+      // Each endpoint with an offset counts as behind: if the partition cannot be released, the next checks store newer offsets.
       const names = integrations.map(({ name }) => name);
       await this.#saveAll(names, now, () => true);
       for (const { queues } of integrations) for (const queue of queues.values()) this.#busy.delete(queue);

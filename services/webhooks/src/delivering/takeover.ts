@@ -16,9 +16,9 @@ import type { ActiveIntegration, Integrations } from './owned-integrations.ts';
 import type { Progress } from './progress.ts';
 
 const pollMs = 10;
-/** A replica that releases partitions waits 500 ms for attempts in flight: in a longer wait few more attempts would end. */
+/** A releasing replica polls for 500 ms whether attempts have ended: in a longer wait few more attempts would end. */
 const pollsForAnswers = 50;
-/** After the cut-off a replica does not wait until MongoDB has stored the outcomes, which may take longer. */
+/** A replica polls for 150 ms whether cut-off attempts have ended. MongoDB may take longer to store their outcomes. */
 const pollsForCutOff = 15;
 
 export const openTakeover = (

@@ -40,7 +40,7 @@ export async function openEndpoints(store: Store) {
   };
 }
 
-/** Most queries are answered in one batch: for a second batch FerretDB keeps a connection to PostgreSQL for the cursor alone. */
+/** One batch answers most queries: for a second batch FerretDB keeps a connection to PostgreSQL for the cursor alone. */
 const batchSize = 1_000;
 
 const asChanged = { returnDocument: 'after' } as const;

@@ -27,7 +27,7 @@ export interface LoggedBatch {
   traceparent: string | undefined;
   /** The events, in the order of the message; `LogPoint.index` is an index into this array. They are decoded once. */
   events(): readonly StreamEvent[];
-  /** The same events as texts, which are read again at each call. */
+  /** The events as texts, which are read from the message again at each call. */
   texts(): readonly EventText[];
 }
 
