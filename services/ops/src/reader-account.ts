@@ -12,7 +12,7 @@ export function accountOf(name: string, integration: string): string {
   const account = name.toUpperCase().replaceAll('-', '_');
   if (taken.has(account)) throw new Misuse(`NAME: ${account} is another account of deploy/nats/nats.conf.`);
   const consumer = [
-    // With this import nats-server answers about the streams of the system, instead of the reader's account, which has none.
+    // With this import nats-server answers about the streams of the system. The account of the reader has no streams.
     ofEvents('$JS.API.INFO'),
     ofEvents(`$JS.API.CONSUMER.INFO.${eventsStream}.${name}`),
     ofEvents(`$JS.API.CONSUMER.MSG.NEXT.${eventsStream}.${name}`, ', response_type: stream'),

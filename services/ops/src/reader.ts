@@ -43,7 +43,7 @@ Examples:
   ops reader billing --remove --apply
 `;
 
-/** A service that works longer on an event must send in-progress acks; otherwise JetStream redelivers the event. */
+/** How long a service may work on an event without in-progress acks, before JetStream redelivers the event. */
 const ackWaitMs = 30_000;
 const ackPendingMax = 1_000;
 const dayMs = 24 * 60 * 60_000;

@@ -42,7 +42,7 @@ const refusalOf = (path: string, cause: ClientsRefused): Refusal =>
 export async function replaceFile(path: string, before: ReadFile, clients: readonly Client[]): Promise<void> {
   // If the path is a symbolic link, its target is replaced: the gateway may open the file by another path.
   const file = before.bytes === undefined ? path : await realpath(path).catch(() => path);
-  // The one draft of a file is also its lock: the rename that replaces the file frees it.
+  // A file has one draft, which is also its lock: the rename that replaces the file releases the lock.
   const draft = `${file}.draft`;
   try {
     await writeFile(draft, textOf(clients), { mode: newMode, flush: true, flag: 'wx' });

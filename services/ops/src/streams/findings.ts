@@ -103,7 +103,7 @@ function* differences({ name, differing, foreign, changes, left }: InspectedStre
       `${name} has ${quantityInWords(quantity, found)}, and by the settings ${quantityInWords(quantity, wanted)}.`,
     );
   for (const { quantity, setting, wanted, found } of left) {
-    // If this command runs without the setting, the services may still have it, so the difference need not be a fault.
+    // The services may have a setting that this command runs without, so the difference need not be a fault.
     if (setting?.isSet === false) continue;
     const says = setting === undefined ? 'this release says' : `${setting.name} says`;
     yield byHand(
