@@ -2,10 +2,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Gauge, type Registry } from 'prom-client';
 
-/** Less than the 3 s of a liveness probe, which asks for the metrics, and than the 10 s of a scrape. */
+/** How long a read may take: less than the time-outs of a liveness probe for the metrics (3 s) and of a scrape (10 s). */
 const readMs = 2_000;
 
-/** What `read` resolves with; `otherwise` if it fails, or lasts: one gauge must not make the whole scrape fail. */
+/** Resolves as `read`; with `otherwise` if `read` fails or takes too long, so that one gauge does not make the scrape fail. */
 export function readInTime<T, Otherwise>(
   read: () => T | Promise<T>,
   otherwise: Otherwise,

@@ -93,7 +93,7 @@ function requestObserver(registry: Registry, service: string): (seen: RequestSee
       errors.inc({ subject, outcome }, 0);
     }
   };
-  // Already before the first request of a route, which may have a fault.
+  // The series begin before the first request of a route, because that request may have a fault.
   for (const { method, path, subject } of routes) {
     if (service === 'gateway') begin(`${method} ${path}`);
     else if (subject.startsWith(`svc.${service}.`)) begin(subject);

@@ -127,7 +127,7 @@ export class Semaphore {
     this.#giveTurns();
   }
 
-  /** Releases the permit, and acquires one again after `until`. If the queue refuses the job, it must still call `release`. */
+  /** Releases the permit, and acquires one again after `until`. A job that the queue refuses must still call `release`. */
   async releaseUntil(key: string, bytes: number, until: Promise<void>): Promise<void> {
     const held = this.#queue.holdBack(key, bytes);
     this.#beginWatch();

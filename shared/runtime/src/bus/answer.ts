@@ -29,7 +29,7 @@ export interface BusRequest {
   readonly isGivenUp: boolean;
   /** Until when the caller promised to wait, by `performance.now()`; in the past if the caller has given up. */
   readonly waitedForUntilMs: number;
-  /** Asks the caller whether it still waits. A caller that gave up may have sent a newer request: this one must not undo it. */
+  /** Asks the caller whether it still waits. If not, this request must not undo a newer one of the caller. */
   isWaitedFor: () => Promise<boolean>;
   /** Begins a wait of this request for an event, for `forMs` at most (waits.ts). A request has one wait at a time. */
   wait: (forMs: number) => Wait;

@@ -99,7 +99,7 @@ async function ensureStream(connection: Connection, watch: StreamWatch, spec: St
       throw new Error(`the ${what} is missing, and this login may not create it`);
     }
     if (made !== undefined) log.info({ stream: name }, 'stream created');
-    // Not `made`: a single server whose configuration names a cluster says so in this answer alone.
+    // `made` does not suffice: only STREAM.INFO shows a cluster that the configuration of a single server names.
     return manager.streams.info(name);
   });
   const { differing, changes } = compareStream(spec, info);

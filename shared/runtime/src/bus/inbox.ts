@@ -49,7 +49,7 @@ const noListenerStatus = 503;
 const inHandStatus = 102;
 export const signOfLife = (): MsgHdrs => natsHeaders(inHandStatus, 'In hand');
 export const signEveryMs = 1_000;
-/** A busy or frozen replica may miss some signs of life. */
+/** How many signs of life may be missing: a busy or frozen replica may leave out some. */
 const silencesMax = 5;
 const quietEveryMs = 5;
 

@@ -62,7 +62,7 @@ export async function inspectStreams(
   const inspected: InspectedStream[] = [];
   for (const spec of expected) {
     const { name } = spec;
-    // Not from the list: it leaves out a stream that has no leader, and the cluster that a single server names.
+    // The list of streams leaves out streams without a leader, and the cluster that a single server names.
     const info = await lookFor(connection, name);
     if (typeof info === 'object') inspected.push(await inspect(info, spec));
     else {
@@ -111,7 +111,7 @@ function factsOf({ config, state, cluster }: StreamInfo) {
     replicas: config.num_replicas,
     /** The name of the cluster; undefined on a single server. */
     cluster: cluster?.name || undefined,
-    // Of a cluster only: STREAM.INFO names a single server as the leader of its own streams.
+    // Undefined on a single server, although STREAM.INFO names the server as the leader of its streams.
     leader: (cluster?.name && cluster.leader) || undefined,
     followers: (cluster?.replicas ?? []).map(({ name, current, offline, lag }) => ({
       server: name,

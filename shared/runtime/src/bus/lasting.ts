@@ -8,7 +8,7 @@ const againMs = 5_000;
 
 export interface LastingOptions {
   queue?: string;
-  /** Gets messages, and the first of the refusals in succession. */
+  /** Gets messages, and of several refusals in succession only the first. */
   callback: (error: Error | null, message: Msg) => void;
   /** Called once the subscription is allowed again: messages were missed. */
   onMissed?: (() => void) | undefined;
@@ -36,8 +36,8 @@ export function subscribeLasting(nats: NatsConnection, subject: string, options:
         if (error === null || !refused.has(subject)) callback(error, message);
       },
     });
-    // nats-server refuses before it answers the flush. If the connection drops before, the client subscribes again once it is
-    // back, and a refusal then counts as one of a subscription that was allowed.
+    // nats-server refuses before it answers the flush. If the connection drops before that answer, the client subscribes again
+    // after the reconnect. A refusal then counts as if the subscription had been allowed before.
     void nats
       .flush()
       .catch(() => undefined)
@@ -53,7 +53,7 @@ export function subscribeLasting(nats: NatsConnection, subject: string, options:
     });
   };
   let subscription = subscribe(() => (wasAllowed = true));
-  /** Ends the renewals: a later subscription to the subject tells its own refusal. */
+  /** Ends the renewals, so that the refusal of a later subscription to the subject is reported. */
   const stopRenewing = (): void => {
     clearTimeout(timer);
     refused.delete(subject);

@@ -22,11 +22,11 @@ export interface Published {
 
 /** How long a publish waits for its ack: the stream's leader may be frozen. */
 const ackTimeoutMs = 3_000;
-/** nats-server opens a file store for each atomic batch, which takes as long as 15 messages: fewer are published singly. */
+/** The fewest messages of an atomic batch: nats-server opens a file store for the batch, which takes as long as 15 messages. */
 const atomicMin = 16;
 /** nats-server's limit for one atomic batch. */
 const batchMessagesMax = 1_000;
-/** nats-server allows 50 open batches a stream, which several processes share. */
+/** How many batches this process opens: nats-server allows 50 open batches a stream, which several processes share. */
 const openBatchesMax = 8;
 const windowMessages = 256;
 

@@ -5,7 +5,7 @@ import { listSettings, type Environment } from './explain.ts';
 
 /** How many letters may be missing, added, wrong or swapped, as in RATE_LIMIT_REQUEST and MONGODB_URI. */
 const mistakesMax = 2;
-/** Shorter variables are not compared: a name that differs from a setting in two of six letters is often another word. */
+/** Shorter names are not compared: a name of six letters that differs from a setting in two is often another word. */
 const charactersMin = 7;
 
 /** A sentence for each misspelt variable, without its value. */

@@ -6,7 +6,7 @@
 import type { MongoClient } from 'mongodb';
 
 const tickMs = 1_000;
-/** A heartbeat that still ends takes five seconds at most: two to connect, two for the answer, one more on a slow server. */
+/** A heartbeat never ends if it has not ended in 6 s: two seconds to connect, two for the answer, one more on a slow server. */
 const ticksMax = 6;
 
 /** `renew` closes the client's connections; the next request opens new ones. */

@@ -16,7 +16,7 @@ export interface OperationsOptions {
   log: Log;
 }
 
-/** 140 s: longer than two socket time-outs of the driver (store/index.ts) with the search for a server between them. */
+/** 140 s, until an operation counts as lost: two socket time-outs (store/index.ts), and the search for a server between them. */
 const operationTicksMax = 1_400;
 const ticksAfterEnd = 15;
 /** For how many ticks after a lost connection the driver may still find other lost connections. */
