@@ -38,7 +38,7 @@ export function openErasingJournal(entries: Entries) {
       const withErrors = { errors: { $exists: true } };
       const projection = { errors: 1 } as const;
       for (let after = ''; ;) {
-        // A query of its own for each part: for each batch of a cursor, FerretDB reads all batches before again.
+        // Each part has its own query: for each batch of a cursor, FerretDB reads all earlier batches again.
         const some = await entries
           .find(
             { integration, _id: { $gt: after }, ...withErrors },

@@ -4,7 +4,7 @@ import { limits } from '@integration-sync/contracts';
 /** How long an entry belongs to its owner; afterwards another replica may take the entry over. */
 export const ownedMs = 15_000;
 
-/** Longer than a write takes to arrive: the driver closes a connection after a minute of silence, and sends the write again. */
+/** How long an entry is watched: until no write can arrive. After a minute of silence the driver sends a write again. */
 export const watchMs = 150_000;
 
 const keptMs = limits.runsKeptDays * 24 * 60 * 60 * 1_000;

@@ -260,8 +260,8 @@ export async function readNewest(
 }
 
 /**
- * By source, the oldest of its sync ids among the newest `count` runs of all sources, or `before`. Each probe begins where the source
- * has got, because a database reads all runs that it skips.
+ * By source, the oldest of its sync ids among the newest `count` runs of all sources, or `before`. Each probe begins where the
+ * skipped runs of its source end, because a database reads all runs that a query skips.
  */
 async function passOver(sources: readonly ReadRuns[], before: string, count: number): Promise<string[]> {
   const ends = sources.map(() => before);

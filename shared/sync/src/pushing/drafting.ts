@@ -154,7 +154,7 @@ export async function writtenBy(
   return written;
 }
 
-/** Copies each draft to the entry of its last writer, unless that push is announced: nothing else shows what it wrote. */
+/** Copies each draft to the entry of the push that wrote it last, unless that push is announced: no other trace remains. */
 async function leaveEvidence(
   journal: Journal,
   syncId: string,

@@ -88,7 +88,7 @@ export function openPrecedence(
 
   return {
     claim,
-    /** Waits for pushes with an older claim on its records. False if the push did not wait, so that its reads may still hold. */
+    /** Waits for older claims on this push's records. False if this push did not wait, so that its reads may still hold. */
     async yield(): Promise<boolean> {
       if ((await rivals()).length === 0) return false;
       if (!hasClaim) await claim();

@@ -99,7 +99,7 @@ async function pushesOf(
   return new Map(found.map(({ _id, push }) => [_id, push]));
 }
 
-/** Unchanged records mostly name few pushes, and one command for each of these pushes takes half as long as one for each record. */
+/** Up to so many pushes that unchanged records name, one command per push takes half as long as one per record. */
 const touchedTogetherMax = 4;
 
 const idsOf = (several: readonly Fresh[]): string[] => several.map(({ record }) => record.internalId);

@@ -123,7 +123,7 @@ async function settle(
 
 type Needed = Pick<Engine, 'now' | 'journal' | 'watermarks'>;
 
-/** Longer than any push may take from opening its watermark to its first write. */
+/** How old an open push must be to be closed: older than any push is at its first write. */
 const forgottenMs = 30_000;
 
 export async function closeForgotten(engine: Needed): Promise<void> {
