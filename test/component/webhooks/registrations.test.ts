@@ -1,4 +1,5 @@
 // Registering under an Idempotency-Key: once, however often it is asked for.
+import { setTimeout as wait } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { openHouse } from '../../support/webhooks.ts';
 
@@ -76,4 +77,21 @@ it('a refused registration leaves its Idempotency-Key free', async () => {
   await expect(acme.ask('register', { key: 'two', body })).rejects.toMatchObject({ code: 'conflict' });
   await acme.ask('remove', { id: first.id });
   expect((await acme.ask('register', { key: 'two', body })).status).toBe(201);
+});
+
+it('concurrent registrations with one Idempotency-Key all get the last webhook that the integration may have', async () => {
+  await using house = await openHouse();
+  await house.start({}, { WEBHOOK_ENDPOINTS_MAX: '1' });
+  await house.start({}, { WEBHOOK_ENDPOINTS_MAX: '1' });
+  for (let round = 0; round < 5; round += 1) {
+    const acme = house.newClient();
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, async (_, nth) => {
+        await wait(nth);
+        return acme.ask('register', { key: 'last', body });
+      }),
+    );
+    expect(new Set(answers.map((answer) => answer.body.secret)).size).toBe(1);
+    await expect(acme.ask('register', { key: 'further', body })).rejects.toMatchObject({ code: 'conflict' });
+  }
 });

@@ -84,7 +84,9 @@ async function register(
 ): Promise<Registered> {
   const { integration } = request;
   const signingSecret = makeSecret();
-  if ((await endpoints.count(integration)) >= endpointsMax) throw tooMany(endpointsMax);
+  const isFull = (await endpoints.count(integration)) >= endpointsMax;
+  // A concurrent request with the same `Idempotency-Key` may have stored this webhook as the last one.
+  if (isFull && (await endpoints.findOf(integration, id)) === null) throw tooMany(endpointsMax);
   const { through, underWay } = await takeCutoff(request);
   const endpoint = newEndpoint({
     id,
