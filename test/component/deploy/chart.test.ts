@@ -1,7 +1,7 @@
 // The chart as helm renders it, and as the compiler reads it.
 import { execFile } from 'node:child_process';
 import { createServer } from 'node:http';
-import { readFile, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import {
@@ -130,6 +130,41 @@ it('the chart’s notes after an installation are those in test/chart/rendered',
   const kept = await readFile(notesFile, 'utf8');
   expect(kept).toBe((await renderNotes()) ?? kept);
 });
+
+const [served, waits] = [
+  [200, 'served'],
+  [503, 'waiting for nats'],
+] as const;
+
+it.each([
+  ['1.2.0', 'once it has served', { '/ready': served, '/metrics': served }, 0, ''],
+  ['1.2.0', 'not while it waits', { '/ready': waits, '/metrics': served }, 1, 'waiting for nats'],
+  ['1.1.0', 'once it lives, as it has no /ready', { '/metrics': served }, 0, ''],
+  ['1.1.0', 'not before it lives', { '/metrics': waits }, 1, ''],
+])(
+  'the startup probe of the chart lets a replica of %s pass %s',
+  async (version, _when, paths, code, said) => {
+    const { objects } = await readRendered('defaults');
+    const [deployment] = ofKind(objects, 'Deployment');
+    const [container] = deployment?.spec?.template.spec?.containers ?? [];
+    const [command = '', ...args] = container?.startupProbe?.exec?.command ?? [];
+    await using folder = await temporaryFolder();
+    await copyFile(join(repository, 'deploy/healthcheck.sh'), join(folder.path, 'healthcheck.sh'));
+    await writeFile(join(folder.path, 'package.json'), JSON.stringify({ version }, null, 2));
+    await using replica = await listen(
+      createServer(({ url = '' }, response) => {
+        const [status, words] = new Map(Object.entries(paths)).get(url) ?? [404, ''];
+        response.writeHead(status).end(words);
+      }),
+    );
+    const asked = args.map((arg) => arg.replaceAll('9464', String(replica.port)));
+    const probed = await promisify(execFile)(command, asked, { cwd: folder.path }).then(
+      ({ stdout }) => ({ code: 0, stdout }),
+      (error: { code: number; stdout: string }) => error,
+    );
+    expect(probed).toMatchObject({ code, stdout: expect.stringContaining(said) });
+  },
+);
 
 async function runPod(answers: readonly (readonly [number, string])[]): Promise<string> {
   const { objects } = await readRendered('defaults');
