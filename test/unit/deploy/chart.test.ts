@@ -386,11 +386,18 @@ it('the chart gives every object, pod and container the configured labels and an
     expect(metadata?.labels).toMatchObject({ 'example.com/cost-centre': '4711' });
     expect(metadata?.annotations).toMatchObject({ 'example.com/owner': 'integrations' });
   }
+  for (const { metadata } of ofKind(objects, 'Pod')) {
+    expect(metadata?.labels).toMatchObject({ 'example.com/mesh': 'on' });
+    expect(metadata?.annotations).toMatchObject({ 'example.com/log-format': 'json', 'helm.sh/hook': 'test' });
+  }
   for (const deployment of ofKind(objects, 'Deployment')) {
     const { labels, pod, container } = podOf(deployment);
     expect(labels).toMatchObject({ 'example.com/mesh': 'on', 'example.com/cost-centre': '4711' });
-    expect(deployment.spec?.template.metadata?.annotations).toMatchObject({
+    expect(deployment.spec?.template.metadata?.annotations).toEqual({
       'example.com/log-format': 'json',
+      'prometheus.io/scrape': 'false',
+      'prometheus.io/port': '9464',
+      'prometheus.io/path': '/metrics',
     });
     expect(container.image).toBe(images[container.name]);
     expect(pod.volumes?.map(({ name }) => name)).toEqual(['secrets', 'nats-ca', 'company-ca']);
