@@ -140,7 +140,7 @@ describe('the attempt log', () => {
     expect(error).toMatchObject({ code: 'invalid_request' });
   });
 
-  it('answers a query string with several mistakes by naming all of them', async () => {
+  it('names all mistakes of a query string', async () => {
     const client = house.newClient();
     const { id } = await client.register('http://127.0.0.1:9/');
     const query = 'page=0&limit=x&since=never&outcome=maybe&event=supplier.deleted';

@@ -41,7 +41,7 @@ async function failureOf(work: Promise<unknown>): Promise<Failure> {
   throw new Error(`expected a Failure, got ${String(error)}`);
 }
 
-describe('what the feed shows', () => {
+describe('the feed', () => {
   it('begins at the present, and shows each later event once, in order, with the body of its delivery', async () => {
     const client = house.newClient();
     const ask = feedOf(client);
@@ -165,7 +165,7 @@ describe('what the feed shows', () => {
   });
 });
 
-describe('what the feed refuses', () => {
+describe('the feed refuses', () => {
   const wrong: [name: string, query: string, pointers: string[]][] = [
     ['after beside since', 'after=PLACE&since=2026-01-01', ['since']],
     ['an altered place', 'after=PLACEx', ['after']],

@@ -258,7 +258,7 @@ describe('another integration', () => {
 });
 
 describe('changing a webhook', () => {
-  it('sets given fields and keeps the others', async () => {
+  it('sets given fields and keeps all other fields', async () => {
     const { id } = await client.register(url);
     const { body } = await client.ask('change', { id, body: { events: ['batch.created'] } });
     expect(body).toMatchObject({ id, url, events: ['batch.created'], active: true });

@@ -146,7 +146,7 @@ describe.concurrent('a disabled endpoint', { timeout: 90_000 }, () => {
     },
   );
 
-  it('refuses a replay while it is disabled', async () => {
+  it('refuses a replay until it is enabled', async () => {
     const client = house.newClient();
     const { id } = await client.register('http://127.0.0.1:9/');
     await client.ask('change', { id, body: { active: false } });

@@ -79,7 +79,7 @@ it('a replay that a caller repeats at any replica adds one copy of the events to
   );
 });
 
-it('of concurrent replays of the same events one is accepted, and the next only after the delivery of these events', async () => {
+it('of concurrent replays of the same events, one is accepted, and a further replay only after the delivery of these events', async () => {
   await using house = await openHouse();
   await house.start();
   await house.start();

@@ -71,7 +71,7 @@ async function postAndStandStill(port: number, asked: Promise<unknown>) {
   return await outcome;
 }
 
-it('a process that was stopped reads an answer in its socket before it times the attempt out', async () => {
+it('a process that was stopped reads an answer in its socket before it decides on a time-out of the attempt', async () => {
   await using receiver = await openDistantReceiver('setTimeout(() => response.writeHead(204).end(), 100);');
   expect(await postAndStandStill(receiver.port, receiver.asked())).toMatchObject({
     verdict: 'succeeded',

@@ -113,7 +113,7 @@ describe.concurrent('when a replica is stopped', { timeout: 60_000 }, () => {
     expect(idsOf(receiver.hits.slice(1))).toEqual(new Set(ids));
   });
 
-  it('hanging deliveries are cut off, and another replica sends each of them once more', async () => {
+  it('hanging deliveries are cut off, and another replica sends each cut-off delivery once more', async () => {
     await using house = await openHouse();
     await using first = await startWebhookProcess(house.environment);
     await using receiver = await openReceiver();

@@ -74,7 +74,7 @@ describe('the signatures of a delivery', () => {
     );
   });
 
-  test('both secrets sign webhook-signature during a rotation, and the new one alone X-Webhook-Signature', () => {
+  test('both secrets sign webhook-signature during a rotation, and the new secret alone signs X-Webhook-Signature', () => {
     const previous = makeSecret();
     const headers = headersOf([secret, previous]);
     for (const one of [secret, previous]) {

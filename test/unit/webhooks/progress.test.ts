@@ -115,7 +115,7 @@ it('no offset is stored after the offset for the next owner, also if an earlier 
   expect(saved).toMatchObject([{ open: [{ sequence: 1, index: 0, attempts: 0 }] }]);
 });
 
-it('the offsets of many integrations are stored for the next owner in less time than one after another', async () => {
+it('the offsets of many integrations are stored for the next owner in less time than single writes would take', async () => {
   const { active, integration, progress, saved } = setUp(() => pause(10));
   await using _progress = progress;
   for (let n = 1; n < 160; n += 1) active.set(`acme-${n}`, { ...integration, name: `acme-${n}` });

@@ -91,7 +91,7 @@ it('a recovery ends, and sends nothing, where the endpoint is disabled again', a
   expect(await send({ active: false })).toMatchObject({ sent: '', ended: ['ended'], steps: [] });
 });
 
-it('the tests of one integration, whose receivers all hang, delay no test of another', async () => {
+it('the tests of one integration, whose receivers all hang, delay no test of another integration', async () => {
   const now = new Date();
   const dueOf = (integration: string, count: number) =>
     Array.from({ length: count }, (_, index) => ({
