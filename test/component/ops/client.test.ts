@@ -26,7 +26,7 @@ const secretIn = ({ stdout }: Ended): string => /isk_\w+/.exec(stdout)?.[0] ?? '
 const spans = ({ secrets }: Client): number[] =>
   secrets.map(({ endsAtMs }) => Math.round((endsAtMs - Date.now()) / dayMs));
 
-test('ops client adds, lists, rotates and removes a client, and a gateway follows', async () => {
+test('ops client adds, lists, rotates and removes a client, and a gateway applies each change', async () => {
   await using file = await openFile();
   const scope = 'integration:suppliers:read';
   const added = await file.run('add', 'erp', '--integration', 'acme', '--scope', scope);

@@ -105,7 +105,7 @@ test('ops streams says that a NATS may have no JetStream', async () => {
   expect(ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('has no JetStream') });
 });
 
-test('ops streams ends well where the reader of its output has closed both pipes', async () => {
+test('ops streams succeeds although the reader of its output has closed both pipes', async () => {
   await using nats = await startNats();
   const child = spawn(process.execPath, [inject('programs').ops, 'streams', '--apply'], {
     env: { ...process.env, NATS_URL: nats.url, LOG_LEVEL: 'info' },

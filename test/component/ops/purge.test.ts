@@ -201,7 +201,7 @@ describe.concurrent('beside other integrations', () => {
     expect(await world.caller(integration).list('suppliers')).toMatchObject({ total: 2 });
   }, 120_000);
 
-  test('after kill -9 the next purge-integration removes the rest, also of deleted webhooks', async () => {
+  test('after kill -9 the next purge-integration removes the remaining data, also of deleted webhooks', async () => {
     const { integration, endpointIds } = await fill();
     await age(integration);
     await using running = startOps(['purge-integration', integration, '--apply'], environment);

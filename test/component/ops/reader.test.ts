@@ -168,7 +168,7 @@ it('ops reader --integration refuses an invalid integration and the name of anot
   });
 });
 
-it('ops reader names the command that makes the stream, where NATS has none yet', async () => {
+it('ops reader names the command that makes the stream, where NATS lacks the stream', async () => {
   await using empty = await startNats();
   const ended = await runOps(['reader', 'reader', '--apply'], { NATS_URL: empty.url });
   expect(ended).toMatchObject({

@@ -132,7 +132,7 @@ test('a rotation that read a secret before ops reseal does not store it under th
   expect(keysOf(await all())).toEqual(['second']);
 });
 
-test('after kill -9 of ops reseal each secret is whole, and the next run seals the rest', async () => {
+test('after kill -9 of ops reseal each secret is whole, and the next run seals the remaining secrets', async () => {
   const client = house.newClient();
   {
     await using _ = await startWith(secretKey);
