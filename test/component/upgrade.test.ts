@@ -113,7 +113,7 @@ const ofKind = (events: readonly SeenEvent[], kind: string) =>
   );
 
 describe('after an upgrade from the release before', () => {
-  it('lists all records, statements and pushes as they were', async () => {
+  it('lists all records, statements and pushes unchanged', async () => {
     const integrations = Object.entries(known.listings);
     expect(integrations.map(([integration]) => integration)).toEqual(['acme', 'globex', 'initech']);
     for (const [integration, listed] of integrations) {

@@ -123,7 +123,7 @@ describe('with one replica of batches', () => {
     expect((await listAllDds(caller)).map(({ batchExternalId }) => batchExternalId)).toEqual(['right']);
   });
 
-  it('the listing of statements filters by status and batch, and its cursor keeps both', async () => {
+  it('the listing of statements filters by status and batch, and its cursor keeps both filters', async () => {
     const ids = Array.from({ length: 7 }, (_, index) => `b${index}`);
     const items = ids.map((id, index) => batch(id, index % 2 === 0 ? numbers(`R${index}`) : {}));
     await caller.push('batches', items, { autoCreateDDS: true });

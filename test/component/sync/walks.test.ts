@@ -281,7 +281,7 @@ describe('a walk by cursor', () => {
     expect(await created('')).toBeUndefined();
   });
 
-  it('beside pushes shows its matches without another count or sort', async () => {
+  it('shows its matches during pushes without another count or sort', async () => {
     const { caller, since } = await listingOf(60, 30);
     const first = await caller.list('suppliers', `limit=20&${since}`);
     await pushMany(caller, 0, 10);

@@ -30,7 +30,7 @@ describe('a running push', () => {
     expect(await watermarks.read(key)).toMatchObject({ total: 3, open: {} });
   });
 
-  it('does not add its new records to the total once a recovery has added some; the recovery adds all of them later', async () => {
+  it('does not add its new records to the total once a recovery has added some; the recovery later adds the other records', async () => {
     const key = newKey();
     const syncId = hoursAgo(0);
     await watermarks.open(key, syncId);

@@ -22,7 +22,7 @@ const fold = (before: Fields | undefined, ...items: Item[]) => {
 };
 
 describe('a new record', () => {
-  it('has the fields of its item without null, empty and unknown ones', () => {
+  it('has the fields of its item, except null, empty and unknown fields', () => {
     const item = {
       externalId: 'S',
       name: 'N',

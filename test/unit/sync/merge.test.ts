@@ -48,7 +48,7 @@ const away: ReadRuns = () => Promise.reject(new Error('away'));
 const name = (index: number): string => `sync_${String(index).padStart(6, '0')}`;
 
 describe('the newest runs of several journals', () => {
-  it('are, page by page, those of a single journal with all runs', async () => {
+  it('equal, page by page, the runs of a single journal with all runs', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.integer({ min: 0, max: 2 }), { maxLength: 60 }),
