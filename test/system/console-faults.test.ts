@@ -125,7 +125,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
     await page.context().close();
   });
 
-  it('counts events in the seconds in which they occurred, not in which it reads them', async () => {
+  it('counts an event in the second of its occurrence, and not of its reading', async () => {
     const { page, client, complaints } = await open('#/');
     await page.getByText('None since a minute before this page was opened.').waitFor();
     await page.evaluate(`(() => {
@@ -230,7 +230,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
     await page.context().close();
   });
 
-  it('keeps the fields of a file that cannot be read, so that a person corrects them', async () => {
+  it('keeps the reading options of an unreadable file, so that a person can correct them', async () => {
     const { page, complaints } = await open('#/load');
     // 0x81 is no character of windows-1252: the message says to fill in the encoding.
     await files(page).setInputFiles([
@@ -282,7 +282,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
     await page.context().close();
   });
 
-  it('keeps events and what a person has typed once the token has ended, for another token of the integration', async () => {
+  it('keeps events and typed input after the token has ended, and goes on with another token of the integration', async () => {
     const { page, client } = await open('#/events');
     await page.getByText('Nothing yet. It waits.').waitFor();
     await client.post('/suppliers', { suppliers: [{ externalId: 'S-1', name: 'One' }] });

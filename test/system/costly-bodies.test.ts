@@ -51,31 +51,34 @@ it.each<[string, 200 | 400, string]>([
   ['a million items that are nothing', 400, filled('{"suppliers":[', '0,', '0]}')],
   ['a text of escapes', 200, filled('{"suppliers":["', String.raw`\u0041`, '"]}')],
   ['500 long names that end with half a character', 200, named(' a'.repeat(249) + String.raw`\ud800`)],
-])('a push of %s is answered %i, and its neighbour is served', async (_what, status, body) => {
-  const sender = openClient(stack);
-  const neighbour = openClient(stack);
-  const headers = {
-    authorization: `Bearer ${stack.token({ integration: sender.integration })}`,
-    'content-type': 'application/json',
-  };
-  const send = async (): Promise<number> => {
-    const answer = await fetch(`${stack.gateway}/api/v1/integration/suppliers`, {
-      method: 'POST',
-      headers,
-      body,
-    });
-    await answer.arrayBuffer();
-    return answer.status;
-  };
-  const sent = Promise.all(Array.from({ length: connections }, send));
-  const supplier = { externalId: 'S-1', name: 'Neighbour' };
-  const served: number[] = [];
-  for (let pushes = 0; pushes < 5; pushes += 1)
-    served.push((await neighbour.post('/suppliers', { suppliers: [supplier] })).status);
-  expect(served).toEqual([200, 200, 200, 200, 200]);
-  // A sender over its share is answered 503.
-  expect(new Set([...(await sent), status, 503])).toEqual(new Set([status, 503]));
-});
+])(
+  'a push of %s is answered %i, and concurrent pushes of another integration are served',
+  async (_what, status, body) => {
+    const sender = openClient(stack);
+    const neighbour = openClient(stack);
+    const headers = {
+      authorization: `Bearer ${stack.token({ integration: sender.integration })}`,
+      'content-type': 'application/json',
+    };
+    const send = async (): Promise<number> => {
+      const answer = await fetch(`${stack.gateway}/api/v1/integration/suppliers`, {
+        method: 'POST',
+        headers,
+        body,
+      });
+      await answer.arrayBuffer();
+      return answer.status;
+    };
+    const sent = Promise.all(Array.from({ length: connections }, send));
+    const supplier = { externalId: 'S-1', name: 'Neighbour' };
+    const served: number[] = [];
+    for (let pushes = 0; pushes < 5; pushes += 1)
+      served.push((await neighbour.post('/suppliers', { suppliers: [supplier] })).status);
+    expect(served).toEqual([200, 200, 200, 200, 200]);
+    // A sender over its share is answered 503.
+    expect(new Set([...(await sent), status, 503])).toEqual(new Set([status, 503]));
+  },
+);
 
 it('after pushes of costly bodies, each service uses bounded memory and has kept its NATS connection', async () => {
   const services = ['gateway', 'catalog', 'batches', 'webhooks'];

@@ -69,7 +69,7 @@ describe('when a caller disconnects', () => {
   });
 });
 
-describe('what the gateway asks a service', () => {
+describe('requests of the gateway to services', () => {
   it('each route sends requests on its own subject', async () => {
     inner.use(await openServices(natsUrl));
     for (const route of routes) {
@@ -90,7 +90,7 @@ describe('what the gateway asks a service', () => {
     }
   });
 
-  it('the service gets the Idempotency-Key of a route that takes one, and the event id of the path', async () => {
+  it('the service gets the Idempotency-Key of a route that accepts this header, and the event id of the path', async () => {
     inner.use(await openServices(natsUrl));
     const base = `${gateway.url}/api/v1/integration/webhook-events`;
     const headers = { ...bearer(), 'content-type': 'application/json', 'idempotency-key': 'Auftrag 7/ü' };
@@ -163,7 +163,7 @@ describe('what the gateway asks a service', () => {
   });
 });
 
-describe('what the gateway makes of an answer', () => {
+describe('answers of the gateway', () => {
   it('the caller gets status, body and http-* headers of the reply, and the log line has its log-* headers', async () => {
     const bytes = '{ "entities" : [] , "ä": 1e2 }\n';
     await answering(async () => ({
@@ -278,7 +278,7 @@ describe('what the gateway makes of an answer', () => {
   });
 });
 
-describe('what the gateway makes of a failure', () => {
+describe('failures at the gateway', () => {
   it.each([
     ['invalid_json', 400],
     ['invalid_request', 400],
