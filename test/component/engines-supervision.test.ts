@@ -134,7 +134,7 @@ describe('a process that has a signal for stopping immediately', () => {
     expect(child.pid()).toBeUndefined();
   });
 
-  it('calls afterStop once when it is stopped, also if it was dead before', async () => {
+  it('calls afterStop once when it is stopped, also if the process was dead before', async () => {
     for (const dead of [false, true]) {
       let cleared = 0;
       const { spec } = recorded('echo ready; exec sleep 60', {

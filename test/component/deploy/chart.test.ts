@@ -126,7 +126,7 @@ it.each([
   expect(code === 'ENOENT' ? words : stderr).toContain(words);
 });
 
-it('the chart’s notes after an installation are those in test/chart/rendered', async () => {
+it('the chart’s notes after an installation equal the notes in test/chart/rendered', async () => {
   const kept = await readFile(notesFile, 'utf8');
   expect(kept).toBe((await renderNotes()) ?? kept);
 });

@@ -92,7 +92,7 @@ it.each([
     'suppliers.xlsx',
     makeWorkbook({ Suppliers: [['externalId', 'name'], ...suppliers.map((one) => Object.values(one))] }),
   ],
-])('%s is closed after its rows are read, or some of them', async (file, content) => {
+])('%s is closed after all or some of its rows are read', async (file, content) => {
   const path = join(folder.path, file);
   await writeFile(path, content);
   const [input] = await resolveInputs({ files: [path], map: new Map(), rules: {} });

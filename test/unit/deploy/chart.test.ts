@@ -415,7 +415,7 @@ it('the chart gives every object, pod and container the configured labels and an
   }
 });
 
-it('a setting of one service goes before that of all, also if the setting of the service is false', async () => {
+it('a setting of one service overrides the setting of all services, also by the value false', async () => {
   const { objects } = await readRendered('extended');
   const told = ofKind(objects, 'Deployment').map((deployment) => {
     const { container } = podOf(deployment);

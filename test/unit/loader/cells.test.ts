@@ -67,7 +67,7 @@ describe('the fields that the loader knows', () => {
     ['suppliers', Supplier],
     ['products', Product],
     ['batches', Batch],
-  ] as const)('of %s are those of the contract', (kind, schema) => {
+  ] as const)('of %s equal the fields of the contract', (kind, schema) => {
     const plain = JSON.parse(JSON.stringify(schema)) as {
       required: string[];
       properties: Record<string, { type: string | string[]; format?: string }>;

@@ -139,7 +139,7 @@ it('the loader sends at least one push at a time, and no more concurrent pushes 
   expect(lanes.count).toBe(1);
 });
 
-it('the loader does not raise its limit of concurrent pushes while it uses fewer', () => {
+it('the loader does not raise its limit of concurrent pushes while it sends fewer pushes', () => {
   const lanes = new Lanes(mostLanes);
   for (let turn = 0; turn < 1_000; turn += 1) lanes.answered(50, false);
   expect(lanes.count).toBe(4);

@@ -33,7 +33,7 @@ async function start(answer: typeof unavailable, forMs: number) {
 it.each([
   ['JetStream is not there', unavailable, 120_000],
   ['a server that its copies need is away', offline, 29_000],
-])('a start waits while %s, and logs it', async (_what, answer, forMs) => {
+])('a start waits while %s, and logs that it waits for JetStream', async (_what, answer, forMs) => {
   const { made, tookMs, log } = await start(answer, forMs);
   expect(made).toBe('made');
   expect(tookMs).toBeLessThan(forMs + 1_000);
