@@ -57,7 +57,7 @@ export async function openClients(options: ClientsOptions) {
     find: (clientId: string): Client | undefined => file.credentials.clients.get(clientId),
     readIssued: (claims: Readonly<Record<string, unknown>>): Caller | undefined =>
       readIssued(file.credentials, claims, now()),
-    /** Notes for operators in the answer of `/readyz`: a refused file, and secrets that end soon. */
+    /** Notes in `/readyz`: a refused file, and secrets that end soon. Anybody may read these, so they name no client. */
     notes: (): string[] => [...file.notes(), ...notesOfEnds(file.credentials, now())],
     [Symbol.asyncDispose]: () => file[Symbol.asyncDispose](),
   };
@@ -134,10 +134,7 @@ async function openFile(options: ClientsOptions) {
     get credentials(): Credentials {
       return credentials;
     },
-    notes: () =>
-      problem === undefined
-        ? []
-        : [`AUTH_CLIENTS_FILE is refused: ${problem}. The gateway keeps the clients of the former content.`],
+    notes: () => (problem === undefined ? [] : [refusedNote]),
     async [Symbol.asyncDispose]() {
       closing.abort();
       await checks[Symbol.asyncDispose]();
@@ -145,15 +142,18 @@ async function openFile(options: ClientsOptions) {
   };
 }
 
+const refusedNote =
+  'AUTH_CLIENTS_FILE is refused: the log says why. The gateway keeps the clients of the former content.';
+
 const digestOf = (bytes: Buffer): string => hash('sha256', bytes, 'base64');
 
 function notesOfEnds({ all }: Credentials, nowMs: number): string[] {
   const ending = all
     .filter(({ endsAtMs }) => endsAtMs > nowMs && endsAtMs - nowMs < endsSoonMs)
     .toSorted((a, b) => a.endsAtMs - b.endsAtMs);
-  const notes = ending.slice(0, endingNotesMax).map(({ client, caller: { key }, endsAtMs }) => {
+  const notes = ending.slice(0, endingNotesMax).map(({ caller: { key }, endsAtMs }) => {
     const secret = key === undefined ? 'A secret' : `The secret ${key}`;
-    return `${secret} of the client ${client.id} ends at ${new Date(endsAtMs).toISOString()}.`;
+    return `${secret} ends at ${new Date(endsAtMs).toISOString()}.`;
   });
   const others = ending.length - notes.length;
   return others === 0 ? notes : [...notes, `${others} more secrets end within 14 days.`];
