@@ -2,8 +2,8 @@
 import { eventsStream, pinnableSubjects, pinnedSubject, services } from '@integration-sync/contracts';
 import { Misuse } from './command.ts';
 
-/** The accounts of nats.conf that do not belong to a reader. */
-const taken = new Set([...services, 'sync', 'ops', 'operator'].map((name) => name.toUpperCase()));
+/** The accounts of nats.conf. Of two accounts with one name nats-server takes the last, such as READER, which reads every event. */
+const taken = new Set([...services, 'sync', 'reader', 'ops', 'operator'].map((name) => name.toUpperCase()));
 
 const ofEvents = (subject: string, response = '') => ({ exporter: 'SYNC', subject, response });
 

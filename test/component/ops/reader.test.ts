@@ -161,11 +161,11 @@ it('ops reader --integration refuses an invalid integration and the name of anot
       stderr: expect.stringContaining('--integration: 1 to 64 letters, digits, _ or -'),
     });
   expect(await ops('--integration', 'acme', '--subject', 'events.>')).toMatchObject({ code: 2 });
-  name = 'catalog';
-  expect(await ops('--integration', 'acme', '--apply')).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining('CATALOG is another account'),
-  });
+  for (name of ['catalog', 'reader'])
+    expect(await ops('--integration', 'acme', '--apply')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`${name.toUpperCase()} is another account`),
+    });
 });
 
 it('ops reader names the command that makes the stream, where NATS lacks the stream', async () => {
