@@ -41,7 +41,7 @@ export function checkStructure(bytes: Uint8Array, structureMax: number): number 
 const tooDeep = (): Failure =>
   new Failure(
     'invalid_request',
-    `The body is nested too deeply: arrays and objects may be in each other ${bodyDepthMax} deep.`,
+    `The body is nested too deeply: arrays and objects may be nested ${bodyDepthMax} levels deep.`,
   );
 const tooMuch = (structureMax: number): Failure =>
   new Failure(

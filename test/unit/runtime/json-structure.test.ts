@@ -54,7 +54,7 @@ describe('a body', () => {
     expect(refusalOf(nested(bodyDepthMax))).toBeUndefined();
     expect(refusalOf(nested(bodyDepthMax + 1))).toMatchObject({
       code: 'invalid_request',
-      detail: 'The body is nested too deeply: arrays and objects may be in each other 8 deep.',
+      detail: 'The body is nested too deeply: arrays and objects may be nested 8 levels deep.',
     });
     expect(refusalOf(`[${'{"a":[]},'.repeat(1_000)}${nested(bodyDepthMax - 1)}]`)).toBeUndefined();
   });

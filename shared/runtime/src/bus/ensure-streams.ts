@@ -155,7 +155,7 @@ async function changeQuantities(
     if (isRefusedWith(done, codes.replicasUnsupported)) throw refused(what, done);
     connection.log.debug(
       { err: done, stream, changes },
-      'nats-server refuses to change a stream as the settings say',
+      'nats-server refuses the change of a stream that the settings ask for',
     );
     watch.refused(what, done);
     return false;

@@ -29,7 +29,7 @@ export function publishFrames(nats: NatsConnection, frames: readonly Frame[], pa
     const bytes = headerBytes + Buffer.byteLength(body);
     // For a message beyond `max_payload`, nats-server closes the connection.
     if (bytes > payloadBytesMax)
-      throw new RangeError(`a message has ${bytes} bytes, and nats-server takes ${payloadBytesMax}`);
+      throw new RangeError(`a message has ${bytes} bytes, and nats-server takes ${payloadBytesMax} at most`);
     protocol.outMsgs += 1;
     protocol.outBytes += bytes;
     text += `HPUB ${subject} ${headerBytes} ${bytes}\r\n${headers}`;
