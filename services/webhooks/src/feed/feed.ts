@@ -142,7 +142,7 @@ export function openWaiters(
       const own = semaphore.heldBy(integration);
       if (!semaphore.mayTake(integration)) {
         const who = own >= perKeyMax ? `${own} callers of your integration` : 'Too many callers';
-        throw new Failure('unavailable', `${who} wait for events here already; ask without wait, or later.`, {
+        throw new Failure('unavailable', `${who} wait for events already; ask without wait, or later.`, {
           retryAfterSeconds,
         });
       }

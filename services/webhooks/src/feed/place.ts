@@ -170,7 +170,7 @@ async function tooOld(
   for await (const { storedAt } of bus.readStream(eventBatchesStream, reading)) oldest = storedAt;
   return new Failure(
     'conflict',
-    `The events after this place are no longer kept, or not all of them: the oldest is of ${oldest.toISOString()}. ` +
+    `Some events after this place are no longer kept: the oldest kept event is of ${oldest.toISOString()}. ` +
       'List the records, then call again without `after`.',
   );
 }
