@@ -44,10 +44,7 @@ export function openAnnouncer(options: AnnouncerOptions) {
     background,
     (syncIds) => journal.markAnnounced(syncIds, new Date(now())),
     (err, syncIds) =>
-      log.warn(
-        { err, syncIds },
-        'the events of pushes are published, but their journal entries do not say so yet',
-      ),
+      log.warn({ err, syncIds }, 'the events of pushes are published, but the journal does not say so yet'),
   );
   const leave = openNotes(
     background,
