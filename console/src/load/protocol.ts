@@ -27,7 +27,7 @@ export interface Entry {
   /** The encoding and the delimiter of a CSV file; empty if the file cannot be read. */
   encoding: string | undefined;
   delimiter: string | undefined;
-  /** 0 if there is none. */
+  /** The number of the header row; 0 without a header. */
   headerRow: number;
   rows: number | undefined;
   columns: readonly Column[];

@@ -10,7 +10,7 @@ import { createStore } from '../store.ts';
 import { visible } from './visibility.ts';
 
 export interface Feed {
-  /** Newest first. */
+  /** The newest events, newest first. */
   events: readonly FeedEvent[];
   /** How many events came in each second of the last minute, by epoch second. */
   perSecond: ReadonlyMap<number, number>;

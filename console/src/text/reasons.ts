@@ -5,7 +5,7 @@ export interface ReasonGroup<E> {
   errors: E[];
 }
 
-/** The largest group first. */
+/** Groups errors by reason, the largest group first. */
 export function groupByReason<E extends { error: string }>(errors: readonly E[]): ReasonGroup<E>[] {
   const groups = Map.groupBy(errors, ({ error }) => reasonOf(error));
   return Array.from(groups, ([reason, of]) => ({ reason, errors: of })).toSorted(

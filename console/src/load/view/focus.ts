@@ -36,7 +36,7 @@ function goBack(asked: ReturnType<typeof lastAsked>): void {
     }
   }
   if (focused instanceof HTMLElement && focused !== document.activeElement) focused.focus();
-  // The control is gone.
+  // If the control is gone, the heading of the page gets the focus.
   if (document.activeElement === document.body) goTo(document.querySelector('h1'));
 }
 

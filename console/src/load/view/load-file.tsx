@@ -15,7 +15,7 @@ import { NotInFile } from './gone.tsx';
 
 export function LoadFile() {
   const { entries, refused, busy, run, kept, isElsewhere } = useStore(shown);
-  // A layout effect, because files that are chosen before there is a worker are lost.
+  // A layout effect starts the worker, because files that are chosen without a worker are lost.
   useLayoutEffect(openDesk, []);
   // The fields of an entry stay enabled while files are read: a disabled field would lose the focus of a person.
   const isRunning = run?.state === 'under way' || run?.state === 'stopping';

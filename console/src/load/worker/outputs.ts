@@ -47,7 +47,7 @@ export class ReasonCounts {
   }
 }
 
-/** A check keeps nothing. */
+/** The outputs of a check, which stores nothing. */
 export class PlanOutputs implements LoadOutputs {
   readonly deferred = undefined;
   readonly hasNewRejects = false;
@@ -60,7 +60,7 @@ export class PlanOutputs implements LoadOutputs {
   }
 
   async openRejects(): Promise<void> {
-    // There are none.
+    // A check has no files for rejected rows.
   }
 
   result(): void {
@@ -139,7 +139,7 @@ export class KeptOutputs implements LoadOutputs {
   }
 
   async openRejects(): Promise<void> {
-    // There is nothing to open.
+    // The log needs no opening.
   }
 
   result(file: FileState, slot: Pick<Slot, 'row' | 'id' | 'internalId' | 'status'>): void {

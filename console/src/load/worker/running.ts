@@ -27,7 +27,7 @@ export interface Running {
   sources: readonly Source[];
   outputs: LoadOutputs;
   reasons: ReasonCounts;
-  /** Undefined for a check. */
+  /** Stores the state; undefined for a check. */
   keep: ((state: LoadState) => Promise<void>) | undefined;
 }
 
