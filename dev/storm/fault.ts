@@ -31,7 +31,7 @@ const kinds = ['kill', 'kill', 'stop', 'stop', 'end'] as const;
 export type FaultKind = (typeof kinds)[number];
 
 export interface PlannedFault {
-  /** The pause after the fault before. */
+  /** The pause between the previous fault and this fault. */
   afterMs: number;
   target: Target;
   /** The index among the replicas that live at that time. */

@@ -189,7 +189,7 @@ async function runLane(options: LaneOptions, turn: () => Promise<EndedLine>): Pr
   }
 }
 
-/** How long a caller pauses that got no connection or a 503. */
+/** How long a caller pauses after a 503 or a refused connection. */
 const awayMs = [400, 1_500] as const;
 /** The pause between pushes of one item. */
 const trickleMs = [800, 2_000] as const;

@@ -91,7 +91,7 @@ export interface DeliveryLine {
   genuine: boolean;
   /** The sender was gone before the answer. An attempt that a replica cuts off, as it releases its partition, is in no log. */
   unheard?: true;
-  /** Whether it is of a drill. */
+  /** Whether the delivery is of a drill. */
   drill?: boolean;
   /** The index of the secret that made the plain signature, among those that the receiver had by then; -1: none. */
   signer: number;

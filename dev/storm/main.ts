@@ -23,7 +23,7 @@ const stop = new AbortController();
 for (const signal of endSignals) process.on(signal, () => stop.abort());
 const speaking = { say: sayWithTime, signal: stop.signal };
 
-/** Whether no promise was broken. */
+/** Runs or checks a storm. Resolves with whether no promise was broken. */
 async function storm(choice: StormChoice): Promise<boolean> {
   if (choice.breakages !== undefined) return tryBreakages(choice.breakages, speaking);
   const { seed, seconds, profile } = choice;

@@ -17,7 +17,7 @@ export interface StormPlan extends Chosen {
   nats: string;
   mongodb: string;
   database: string;
-  /** Faults may strike only what this process started. */
+  /** The process of the stack: faults strike only processes that it started. */
   stackPid: number;
 }
 

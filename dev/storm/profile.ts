@@ -45,7 +45,7 @@ export const growing = 'storm-growing';
 export const integrationsOf = ({ integrations, isFlooded }: Profile): readonly string[] =>
   isFlooded ? [...integrations, growing] : integrations;
 
-/** Most customers are of these two integrations, so that a large storm has no more customers than a small storm. */
+/** The two integrations of most customers: a large storm has no more customers than a small storm. */
 export const endsOf = ({ integrations }: Profile): readonly [string, string] => [
   integrations[0] ?? '',
   integrations.at(-1) ?? '',

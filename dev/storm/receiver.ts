@@ -12,7 +12,7 @@ import { bodyHashOf, readSignature } from './signed.ts';
 
 export interface Receiving {
   behaviour: Behaviour;
-  /** Oldest first. */
+  /** Signing secrets, oldest first. */
   secrets: string[];
   /** Deliveries may come before the answer that has the secret. */
   registered: Promise<unknown>;

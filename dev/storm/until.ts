@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 export interface Looks {
   looksMax: number;
   everyMs?: number;
-  /** Ends the wait early. */
+  /** Ends the wait early when it aborts. */
   signal?: AbortSignal;
 }
 

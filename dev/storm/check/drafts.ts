@@ -14,7 +14,7 @@ interface Told {
   /** The sync id of the push whose answer or event shows the statement; empty for the listing (`kept`). */
   by: string;
   entry: DdsEntry;
-  /** Of an announced change. */
+  /** The changed keys of an announced change. */
   changed?: readonly DdsAnnounced[];
 }
 

@@ -50,7 +50,7 @@ export async function changeCopies(forMs: number, { folder, bus }: RollOptions):
     // Waits also after the end of the storm, so that streams have their copies again, unless the cluster is gone.
     const isWhole = async (): Promise<boolean> => !process.connected || areWhole(readLive(folder).nodes);
     if (!(await until(isWhole, backLooks)))
-      throw new Error(`nodes are not whole with ${STREAM_REPLICAS} copies`);
+      throw new Error(`a node is unhealthy, with ${STREAM_REPLICAS} copies of each stream`);
   }
 }
 

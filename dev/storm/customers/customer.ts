@@ -50,7 +50,7 @@ export async function openCompany(nth: number, log: Pick<LedgerFile<AskLine>, 'w
       stopped,
       note: (line: Omit<AskLine, 'by' | 'integration'>): void => log.write({ by, integration, ...line }),
       ask,
-      /** Asks until the service has an answer; its line in the log begins with the first request. */
+      /** Asks until the service answers. The log has one line for all tries, which begins with the first request. */
       async insist<Body, Kept>(asked: Asked, keep: Keep<Body, Kept>): Promise<Kept> {
         for (let [firstMs, tries] = [Infinity, 1]; ; tries += 1) {
           const line = await ask(asked, keep);

@@ -25,7 +25,7 @@ async function start(): Promise<void> {
   const isFull = (): boolean => accepted >= rules.itemsMax;
   const all = integrationsOf(rules).flatMap((integration, place) => {
     const caller = openCaller(plan, integration);
-    // The flood comes from one integration.
+    // Flood lanes push for the first integration alone.
     const floods = rules.isFlooded && place === 0 ? floodLanes : 0;
     const ofUsual = [
       ...Array.from({ length: rules.privateLanes }, () => ['p', runPrivateLane] as const),

@@ -131,7 +131,7 @@ function programOf(service: Service): string {
   return programs[service] ?? mainOf(service);
 }
 
-/** Starts a proxy between a replica and an engine: frozen, it partitions them; killed, it breaks their connections. */
+/** Starts a proxy between a replica and an engine. A frozen proxy partitions them; a killed one breaks their connections. */
 async function wayTo(target: Target, to: string): Promise<string> {
   const way = new URL(to);
   way.port = String(await findPort());
