@@ -11,7 +11,7 @@ export interface Process extends AsyncDisposable {
 }
 
 export interface Child extends Process {
-  /** The first message of the process. */
+  /** The first message that the process has sent. */
   readonly greeting: unknown;
   ask(message: object): Promise<unknown>;
 }
@@ -98,7 +98,7 @@ export async function startRedis(): Promise<Redis> {
   };
 }
 
-/** The next message of the process; rejects if the process ends before. */
+/** Resolves with the next message of the process; rejects if the process ends before. */
 async function nextMessage(child: ChildProcess, file: string): Promise<unknown> {
   const over = new AbortController();
   const { signal } = over;

@@ -43,13 +43,13 @@ export function beginMeasuring(processes: Processes): () => Spent {
 
 interface Snapshot {
   machine: { busyMs: number; allMs: number };
-  /** By name, the times of its processes by pid. */
+  /** By name, the times of the processes of that name, by pid. */
   byName: Map<string, Map<number, ProcessTimes>>;
 }
 
 interface ProcessTimes {
   ms: number;
-  /** The time of its children that have ended. */
+  /** The time of those children of the process that have ended. */
   endedMs: number;
 }
 

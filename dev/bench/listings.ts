@@ -166,7 +166,7 @@ async function fillBatches(client: Client, size: number, say: (line: string) => 
 const statementsMax = 165_000;
 const bodyOf = (body: object): Buffer => Buffer.from(JSON.stringify(body));
 
-/** Pushes from one number to another, several concurrently. */
+/** Makes the pushes with the numbers from `from` to `to`, several concurrently. */
 async function pushAll(from: number, to: number, push: (nth: number) => Promise<unknown>): Promise<void> {
   await inLanes(lanes, Math.ceil((to - from) / lanes), async (index) => {
     if (from + index < to) await push(from + index);

@@ -12,7 +12,7 @@ import { measureInTurns, programsOf } from './turns.ts';
 
 interface DeliveryLoad extends Load {
   integrations: number;
-  /** Of each integration. */
+  /** The number of endpoints of each integration. */
   endpoints: number;
   /** How many suppliers are pushed for each integration in a measurement. */
   suppliers: number;
