@@ -34,8 +34,8 @@ export interface ContainerSpec {
 }
 
 export async function startContainer(context: RowContext, spec: ContainerSpec): Promise<RunningEngine> {
-  // Without testcontainers' own container, which removes containers of dead processes: it needs one more image, and `docker.ts`
-  // removes them by label.
+  // Turns off testcontainers' own container, which removes containers of dead processes: it needs one more image, and docker.ts
+  // removes such containers by label.
   process.env['TESTCONTAINERS_RYUK_DISABLED'] = 'true';
   const client = await findDocker(context);
   const removed = await removeAbandonedContainers(client);

@@ -25,7 +25,7 @@ export interface Recipe {
 }
 
 export interface Maker {
-  /** Where it is made. */
+  /** The folder in which the program is made. */
   readonly folder: string;
   /** Runs a command with its progress on the screen. Resolves with what it printed. */
   step: Step;
@@ -39,7 +39,7 @@ export type Step = (
 ) => Promise<string>;
 
 export interface StepOptions {
-  /** What to do when it fails. */
+  /** What to do when the step fails. */
   help: string;
   environment?: Environment;
   timeoutMs?: number;

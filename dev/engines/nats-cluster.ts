@@ -79,7 +79,7 @@ interface Together {
   routes: readonly string[];
   /** The name of the cluster, the same in each node's configuration. */
   cluster: string;
-  /** The lines of all servers. */
+  /** Lines in the configuration of every server. */
   own: readonly string[];
 }
 

@@ -32,7 +32,7 @@ const settings: Record<string, string> = {
   fsync: 'on',
   synchronous_commit: 'on',
   full_page_writes: 'on',
-  // The default is meant for a machine of 1 GB, and is too small for a load of a million records.
+  // The default of `shared_buffers` is for a machine of 1 GB, and is too small for a load of a million records.
   shared_buffers: '512MB',
   // Shared memory is in the data folder, because a killed server would leave segments in /dev/shm.
   dynamic_shared_memory_type: 'mmap',

@@ -92,7 +92,7 @@ export async function startChild(spec: ChildSpec, signal?: AbortSignal): Promise
   }
 }
 
-/** Ends a held child on request, which does not count as a death. */
+/** How a held child ends that was asked to end, which does not count as a death. */
 const inGoodOrder = 'exit code 0';
 
 const linesKept = 40;

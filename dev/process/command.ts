@@ -1,4 +1,4 @@
-// Runs a command to its end: the steps that fetch and build things.
+// Runs a command to its end, such as a step that fetches or builds an engine.
 import { spawn } from 'node:child_process';
 import { basename } from 'node:path';
 import { createInterface } from 'node:readline';

@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 
 export interface ProcessIdentity {
   pid: number;
-  /** A text that serves for comparisons only. Null on systems that do not tell: there, no later start ends the process. */
+  /** When the process began, to compare only. Null if the system does not tell; then no later start ends the process. */
   begunAt: string | null;
 }
 

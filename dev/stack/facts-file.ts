@@ -7,7 +7,7 @@ import { serviceNames } from './services.ts';
 export type FixedFacts = Omit<StackFacts, 'pids' | 'metrics'>;
 
 export interface FactsFile extends Disposable {
-  /** Notes a change. */
+  /** Notes that a process has started or ended: the file is then written again. */
   changed(): void;
 }
 
@@ -18,7 +18,7 @@ export function openFactsFile(folder: string, fixed: FixedFacts, fleet: Fleet, e
   let waiting: NodeJS.Immediate | undefined;
   return {
     changed() {
-      // Changes that come together share a write.
+      // Changes in one turn of the event loop share a write of the file.
       waiting ??= setImmediate(() => {
         waiting = undefined;
         try {

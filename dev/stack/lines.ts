@@ -1,6 +1,6 @@
 // Which lines of a service the terminal of `npm start` shows, and how. Pure.
 export interface LogLine {
-  /** For the screen. */
+  /** The line as the terminal shows it. */
   text: string;
   isTrouble: boolean;
   metrics?: string;

@@ -17,7 +17,7 @@ export interface Replica {
 
 export interface ReplicaOptions {
   service: Service;
-  /** 1 is the first. */
+  /** The number of the replica; the first is 1. */
   number: number;
   settings: Settings;
   environment: NodeJS.ProcessEnv;
