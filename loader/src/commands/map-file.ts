@@ -1,4 +1,4 @@
-// The file of --map.
+// Reads the file that --map names.
 import { readFile } from 'node:fs/promises';
 import { readMap, unreadableMap, type LoadMap } from '../core/mapping/map.ts';
 

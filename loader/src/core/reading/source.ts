@@ -11,7 +11,7 @@ export const standardInput = '-';
 export type Format = 'csv' | 'ndjson' | 'json' | 'xlsx';
 
 export interface Input {
-  /** `-` is standard input. */
+  /** The path of the file; `-` stands for standard input. */
   path: string;
   kind: Kind;
   format: Format;

@@ -16,7 +16,7 @@ export function stopOf(error: unknown): Stop {
   throw error;
 }
 
-/** As `stopOf`, but after the first Ctrl-C each error is the interruption. */
+/** Does the same as `stopOf`, but after the first Ctrl-C every error becomes an interruption. */
 export function stopAfter(error: unknown, { aborted }: AbortSignal): Stop {
   const isSaid = error instanceof Stop && error.exitCode === exitCodes.interrupted;
   return aborted && !isSaid ? new Stop('Interrupted.', exitCodes.interrupted) : stopOf(error);
