@@ -127,7 +127,7 @@ export class Budget {
       if (share.waiting.size > 0) this.#turns.add(share);
       granted.push(reservation);
     };
-    // `keptBytes` stay free for waiting reservations, each the only reservation of its integration.
+    // `keptBytes` stay free for waiting reservations that are the only reservation of their integration.
     let keptBytes = 0;
     for (const share of this.#turns) {
       const reservation = firstOf(share);

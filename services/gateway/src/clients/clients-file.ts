@@ -22,7 +22,7 @@ export interface Client {
 export interface StoredSecret {
   /** The 8 characters that name the secret; undefined if the file has only its hash. */
   name: string | undefined;
-  /** In lower-case hex. */
+  /** The hash of the secret, in lower-case hex. */
   sha256: string;
   /** The end of the secret in epoch milliseconds; Infinity for a secret without an end. */
   endsAtMs: number;
