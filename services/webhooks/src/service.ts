@@ -47,7 +47,7 @@ export interface WebhooksDeps {
   misspelt?: readonly string[];
   /** Called for every command to MongoDB. */
   onCommand?: ResourcesOptions['onCommand'];
-  /** Replaces DNS. */
+  /** Resolves host names in place of DNS. */
   resolve?: Resolve;
   /** Replaces real sockets. */
   connector?: buildConnector.connector;

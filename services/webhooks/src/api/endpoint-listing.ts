@@ -41,7 +41,7 @@ export const listingHandlers = (
       endpoints.list(integration, { after, skip, limit: limit + 1 }),
       endpoints.count(integration),
     ]);
-    // An operator has removed an integration that has neither webhooks nor a revision: the request's cursor is refused.
+    // An integration without webhooks and revision was removed by an operator: the cursor of the request is refused.
     if (after !== undefined && total === 0 && (await revisions.of([integration])).length === 0)
       throw invalidRequest([{ pointer: 'cursor', detail: `cursor: ${cursorExpected}` }]);
     const shown = found.slice(0, limit);

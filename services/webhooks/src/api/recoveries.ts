@@ -112,7 +112,7 @@ function openDueSteps(
   recover: (found: Endpoint) => Promise<void>,
 ) {
   const semaphore = openSemaphore(stepLimits);
-  /** Steps under way, with their integrations. */
+  /** Recovery steps that this replica is doing, each with its integration. */
   const underWay = new Map<Promise<void>, string>();
   const beginOne = (found: Endpoint): void => {
     const { integration } = found;

@@ -67,7 +67,7 @@ export function registering(options: RegisterOptions): BusHandler {
 }
 
 interface Registered extends Endpoint {
-  /** The secret in clear. */
+  /** The signing secret in plain text. */
   signingSecret: string;
 }
 

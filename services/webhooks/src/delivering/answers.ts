@@ -72,7 +72,7 @@ export function openAnswers(bus: AnswersBus, endpoints: Present, replica: string
           waiting = waiting.slice(some.length);
         }
       }),
-    /** Writes come between the purges: a write that begins after the first purge has seen the erasing. */
+    /** Writes may come between two purges, because a write that begins after the first purge knows of the erasing. */
     forget: async (endpointIds: readonly string[]): Promise<void> => {
       for (let from = 0; from < endpointIds.length; from += purgesAtOnce) {
         const some = endpointIds.slice(from, from + purgesAtOnce);

@@ -163,7 +163,7 @@ export function openAttemptLogWriter(
   replica: string,
   answers: Pick<Answers, 'append' | 'waiting' | 'write'>,
 ) {
-  /** Entries that are not yet packed into messages, by endpoint. */
+  /** Entries of attempt logs that are not yet packed into messages, by endpoint. */
   const entries = new Map<string, StoredAttempt[]>();
   let count = 0;
   /** Numbers the messages of this replica. By the id with the number, nats-server drops a message that is published again. */

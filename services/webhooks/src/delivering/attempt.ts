@@ -88,7 +88,7 @@ export class Attempts {
     return performance.now() - at < reportedForMs ? [detail] : [];
   }
 
-  /** Never rejects. */
+  /** Makes one attempt at the event. Never rejects. */
   async make(queue: EndpointQueue, delivery: Delivery, event: StreamEvent): Promise<void> {
     try {
       const pending = await this.#begin(queue, delivery, event);
@@ -175,7 +175,7 @@ export class Attempts {
       queue.storing = promise;
       try {
         const limit = this.#limits[change.verdict === 'succeeded' ? 'succeeded' : 'failed'];
-        // A change that waits for its next retry holds no permit of the semaphore, so that changes of other endpoints are stored.
+        // While a change of the delivery state waits for its next retry, it holds no permit, so that other changes can be stored.
         await this.#options.retry('storing the outcome of an attempt', () =>
           limit(async () => {
             while (next.store === 'now' && !queue.isEnded && !(await this.#store(queue, next)))

@@ -37,7 +37,7 @@ export interface DeliveryState {
   readonly isActive: boolean;
   readonly isCircuitClosed: boolean;
   readonly failures: number;
-  /** Rises with each failure that counts and each new url. A failure does not count if the round rose during the attempt. */
+  /** The round rises with each counted failure and each new url. A failure does not count if the round rose meanwhile. */
   readonly round: number;
   /**
    * Events whose attempts failed; first the event of the last failure that counted, which is on trial. Delivered events may

@@ -199,7 +199,7 @@ export class EndpointQueue {
     return { sequence, index, open, stream, term };
   }
 
-  /** Begins anew at this sequence. Attempts in flight still count towards the in-flight limit until they end. */
+  /** Empties the queue, which then begins at this sequence. Attempts in flight count towards the in-flight limit. */
   reset(sequence: number): void {
     this.#open = [];
     this.restsUntil = 0;
@@ -351,7 +351,7 @@ function withoutRetryAfter(delivery: Delivery): void {
 const firstOf = ({ sequence, open }: Offset): number =>
   Math.min(sequence, ...open.map((one) => one.sequence));
 
-/** Whether no attempt is left. A former owner that died may not have removed such an event from the stored open events. */
+/** Whether the event has no attempt left. A former owner that died may not have removed such an event from the open events. */
 const isGivenUp = ({ attempts }: Pick<OpenEvent, 'attempts'>): boolean => attempts >= attemptDelaysMs.length;
 
 const waitFor = (time: number, now: number): NextStep => ({ kind: 'wait', ms: time - now });

@@ -34,7 +34,7 @@ export function openErasings({ owned, endpoints, forgetAnswers, retry, log }: Er
     Infinity,
     oneByOne(),
   );
-  /** Purges that have not ended, with their partitions. */
+  /** Purges of answers that have not ended, each with its partition. */
   const underWay = new Map<Promise<void>, number>();
 
   const purgeFor = async (batch: LoggedBatch): Promise<void> => {

@@ -222,7 +222,7 @@ export class Integrations {
     const { storing, changesFound } = queue;
     if (storing === undefined) return this.#apply(read, queue, found, through);
     changesFound.push(through);
-    // The change may be an enabling: if this replica is killed before it is applied, the next owner reads the events after it.
+    // The change may be an enabling: if this replica dies before it applies the change, the next owner reads the later events.
     const held = this.#options.owned.holdFloor({ partition: read.partition, sequence: through + 1 });
     void storing.then(() => {
       using _held = held;

@@ -98,7 +98,7 @@ const managing = (collection: Collection<Endpoint>) => ({
     return isFound(collection.updateOne({ _id: id, $or: rested }, { $set: { drilledAt: at } }));
   },
   async remove(integration: string, id: string) {
-    // Deletes again while the endpoint exists: a supported engine skips a document that another operation is changing.
+    // Deletes again while the endpoint exists: one of the databases skips a document that another operation is changing.
     while ((await collection.deleteOne({ _id: id, integration })).deletedCount === 0) {
       if ((await collection.findOne({ _id: id, integration }, { projection: { _id: 1 } })) === null)
         return false;

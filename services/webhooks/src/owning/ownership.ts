@@ -32,7 +32,7 @@ export class OwnedPartitions extends Map<number, OwnedPartition> {
     this.#replicas = replicas;
   }
 
-  /** Event batches with unfinished work beside their deliveries. */
+  /** Event batches that a floor must not pass, because other work than their deliveries is unfinished. */
   readonly #held = new Set<Pick<LoggedBatch, 'partition' | 'sequence'>>();
 
   /** Keeps the floor of the partition before this event batch, until disposal. */

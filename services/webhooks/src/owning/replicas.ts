@@ -160,7 +160,7 @@ const silenceMsOf = (wasTaken: boolean): number => (wasTaken ? silenceMsAfterTak
 
 /** The replica's own beats. Each has the time of its sending, because a frozen process later reads old beats from its socket. */
 class OwnBeats {
-  /** How many own beats arrived within 2 s after they were sent. */
+  /** How many beats of this replica came back to it within 2 s. */
   count = 0;
   heardAt = -Infinity;
   /** Since when own beats arrive without a gap of 2.5 s. The silence of a replica that sent no beat counts from then. */

@@ -7,9 +7,9 @@ export type Verdict = 'succeeded' | 'failed' | 'gone';
 
 export interface Outcome {
   verdict: Verdict;
-  /** Null without an answer. */
+  /** The status of the answer; null without an answer. */
   responseStatus: number | null;
-  /** Null after a success. */
+  /** Why the attempt failed; null after a success. */
   error: string | null;
   /** The answer of the receiver, if it answered with a failure. */
   answer?: FailedAnswer;

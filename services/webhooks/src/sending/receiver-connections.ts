@@ -17,7 +17,7 @@ export type Connections = ReturnType<typeof openConnections>;
 
 interface ConnectionSet {
   readonly dispatcher: Dispatcher;
-  /** The origin of the requests on these connections. */
+  /** The origin of the requests on the connections of a set. */
   readonly origin: string;
   /** Whether the last attempt to connect to the address failed. Set by send.ts. */
   isDown: boolean;
@@ -42,7 +42,7 @@ export function openConnections({ setsMax = 2_000, ...options }: ConnectionsOpti
     ttl: idleMs,
     ttlResolution: 0,
     updateAgeOnGet: true,
-    // A closed set still completes its requests in flight.
+    // A closed set of connections still completes its requests in flight.
     dispose: ({ dispatcher }) => void dispatcher.close().catch(() => undefined),
   });
   const sweep = setInterval(() => sets.purgeStale(), idleMs / 4);
