@@ -19,7 +19,7 @@ export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
 export interface Command {
   name: string;
-  /** One line. */
+  /** What the command does, in one line. */
   summary: string;
   help: string;
   run(args: readonly string[], caller: Caller): Promise<ExitCode>;

@@ -64,7 +64,7 @@ export async function openOpsStore({ config, log }: CommandSettings<PurgeConfig>
   );
 }
 
-/** Aborts work that waits for MongoDB or NATS while it is away, with a message for the person who waits. */
+/** Aborts work that waits for MongoDB or NATS while either is away, with a message for the person who waits. */
 export async function withinPatience<T>(work: Promise<T>, words: string): Promise<T> {
   const late = wait(patienceMs, undefined, { ref: false }).then(() => {
     throw new Refusal(
