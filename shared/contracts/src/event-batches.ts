@@ -24,7 +24,7 @@ import { eventVersion, eventVersionHeader, requestHeaders } from './message-head
 
 export interface BatchedEvent {
   id: string;
-  /** JSON, in one line. */
+  /** The event's body: JSON in one line. */
   body: string;
   /** How `id` and `body` begin. All events that begin alike refer to one `Begin` object. */
   begin?: Begin | undefined;

@@ -65,7 +65,7 @@ export const ItemDetails = Type.Object(
 );
 export type ItemDetails = Static<typeof ItemDetails>;
 
-/** The fields that an answer with item details has in addition to other answers. */
+/** The fields that an answer has only with item details. */
 const itemDetails = {
   unchanged: Type.Integer({ minimum: 0, description: 'How many of the `updated` items change nothing' }),
   details: Type.Array(ItemDetails, { description: 'One entry for each item, in the order of the body' }),

@@ -166,7 +166,7 @@ export const deliveryExample: EventDelivery = {
   ],
 };
 
-/** Two of the twelve checks. */
+/** A drill's result, with two of its twelve checks. */
 export const drillExample: DrillResult = {
   passed: false,
   checks: [
