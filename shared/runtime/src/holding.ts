@@ -43,7 +43,7 @@ export function documentHolding(
   };
 }
 
-/** The stream must exist. */
+/** The messages of a subject, in a stream that must exist. */
 export const messageHolding = (bus: Bus, stream: string, subject: string): Holding => ({
   location: `NATS ${stream}`,
   count: () => bus.countMessages(stream, subject),

@@ -13,7 +13,7 @@ export { gaugeByLabel, gaugesOf, readInTime } from './gauges.ts';
 export interface MetricsOptions {
   service: string;
   build?: Build;
-  /** 0 takes any free port. */
+  /** The port of the metrics; 0 takes any free port. */
   port: number;
   host?: string;
 }

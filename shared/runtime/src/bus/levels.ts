@@ -8,7 +8,7 @@ import { amount, quantityIn } from './quantities.ts';
 
 export interface Level {
   bytes: number;
-  /** Infinity: no limit. */
+  /** The size limit; Infinity without a limit. */
   bytesMax: number;
 }
 

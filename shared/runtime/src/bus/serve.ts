@@ -158,7 +158,7 @@ function mayAnswer({ log }: Connection, message: Msg): boolean {
 
 function openTaking(subscribing: readonly (() => Lasting)[]) {
   let subscriptions: Lasting[] = [];
-  /** Subscribes, unless subscribed already. */
+  /** Subscribes to the subjects of the service, unless it has done so. */
   const start = (): void => {
     if (subscriptions.length === 0) subscriptions = subscribing.map((subscribe) => subscribe());
   };

@@ -38,7 +38,7 @@ export function openCallers(askBack: (subject: string, withinMs: number) => Prom
         return false;
       }
     },
-    /** A lower bound of the time of sending, by this process's `performance.now()`; undefined if unknown. */
+    /** A lower bound of the time at which the request was sent, by this process's `performance.now()`; undefined if unknown. */
     sentAtMs(request: Msg): number | undefined {
       const theirsMs = numberIn(request.headers?.get(requestHeaders.sentAtMs));
       return theirsMs === undefined ? undefined : clocks.read(processOf(callerOf(request).reply), theirsMs);

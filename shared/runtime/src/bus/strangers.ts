@@ -3,7 +3,7 @@
 import { eventsStream } from '@integration-sync/contracts';
 import type { ConsumerInfo, StreamConfig } from '@nats-io/jetstream';
 
-/** Replicas of releases up to 1.1.0 read the log with consumers of such names. nats-server removes each after its reader ends. */
+/** Consumers with which replicas of releases up to 1.1.0 read the log. nats-server removes each after its reader ends. */
 const formerReader = /^follow-[0-9a-f-]{36}$/;
 
 /** Why a consumer does not belong to this system: other services may only read EVENTS, each by a pull consumer. */

@@ -127,7 +127,7 @@ export function differences(wanted: object, found: object): string[] {
 export interface StreamComparison extends Comparison {
   /** Settings in which the stream differs from this release; `ensureStream` changes these. */
   differing: string[];
-  /** Settings that the release does not set; for a stream of another system, the subjects of this system that it stores. */
+  /** Settings that this release leaves unset; for a stream of another system, the subjects of this system that it stores. */
   foreign: string[];
 }
 
@@ -143,7 +143,7 @@ export const compareStream = (spec: StreamSpec, info: StreamInfo): StreamCompari
 /** Limits that nats-server sets to -1 (no limit) in a stream that was created without them. */
 const limitsOfStream = new Set(['max_consumers', 'max_msgs', 'max_msg_size', 'max_msgs_per_subject']);
 const noLimit = -1;
-/** Settings that this file does not compare: operators choose the first three, and quantities.ts compares the others. */
+/** Settings not compared here: operators choose placement, compression and metadata; quantities.ts compares the others. */
 const notCompared = new Set(['placement', 'compression', 'metadata', 'num_replicas', 'max_age', 'max_bytes']);
 
 function foreignSettings(spec: StreamSpec, found: Partial<StreamConfig>): string[] {

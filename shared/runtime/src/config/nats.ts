@@ -116,7 +116,7 @@ export interface NatsTls {
 export interface NatsOptions {
   /** The value of NATS_URL. */
   url: string;
-  /** The login from other settings, if the address has none. */
+  /** The login from the settings for logins, if the address has no login. */
   login?: NatsLogin;
   tls?: NatsTls;
   jetstream?: { domain: string } | { apiPrefix: string };
