@@ -57,7 +57,7 @@ export async function openEngine(options: EngineOptions, opening: AsyncDisposabl
     await bus.ensureStream(eventBatchesStreamSpec(config));
   };
   const owner = randomUUID();
-  // Opened before `ensureEvents`, so that the gauges of unannounced pushes also have values while this process waits for NATS.
+  // The metrics open before `ensureEvents`, so that gauges of unannounced pushes have values while the process waits for NATS.
   const measures = openSyncMetrics(metrics.registry, { semaphore, journal, now });
   const drafted = kinds.flatMap(({ drafting }) => (drafting === undefined ? [] : [drafting.collection]));
   await Promise.all([

@@ -56,7 +56,7 @@ export function openWatermarks(store: Store, collection: string, now: () => numb
       { projection: { stamp: 1, claims: 1 } },
     );
     if (before === null) {
-      // Inserted, not upserted: of two concurrent upserts, both may report that they created the document.
+      // The document is inserted, not upserted: of two concurrent upserts, both may report that they created it.
       await isFirst(watermarks.insertOne({ _id: key, total: 0, stamp: 0, open: {} }));
       return open(key, syncId);
     }

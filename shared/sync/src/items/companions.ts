@@ -8,7 +8,7 @@ export function refuseLonely({ companions = {} }: Pick<Kind, 'companions'>): (it
   return (item) =>
     pairs.flatMap(([field, needed]) => {
       const value = item[field];
-      // If one of the two values is wrong, validate.ts gives the reason.
+      // If the value of either field is wrong, validate.ts gives the reason.
       if (typeof value !== 'string' || value === '' || (item[needed] ?? '') !== '') return [];
       return { field, detail: `${field}: expected none without a ${needed}, got ${quote(value)}` };
     });

@@ -12,7 +12,7 @@ export interface Entry extends Counts {
   entityType: EntityType;
   /** The client whose key the caller had. */
   client?: string;
-  /** Absent for a push. */
+  /** The action of the request; absent for a push. */
   action?: StatusChange;
   state: 'writing' | 'written' | 'announced';
   owner: string;

@@ -24,7 +24,7 @@ export const untilAnnounced = {
 export function openPushJournal(entries: Entries) {
   /** Makes another replica settle the entry once more, with all that the push's process knows. */
   const reopen = async (entry: Entry, at: Date): Promise<void> => {
-    // Not `errors`, because an erase may have removed them meanwhile.
+    // The field `errors` is left out, because an erase may have removed errors meanwhile.
     const { _id, evidence = {}, errors: _errors, ...known } = entry;
     const again = { ...known, state: 'writing', owner: '', due: at, reopened: true } as const;
     const left = Object.entries(evidence).map(([id, changed]) => [`evidence.${id}`, changed]);

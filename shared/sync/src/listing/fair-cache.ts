@@ -7,7 +7,7 @@ export interface CacheBounds<Value> {
   max: number;
   /** The largest size of all entries of one integration. An entry that is larger is not cached. */
   shareMax: number;
-  /** At least 1. */
+  /** The size of an entry, which is 1 or more. */
   sizeOf: (value: Value) => number;
   /** How long an entry is kept after its last use. */
   ttlMs: number;

@@ -259,7 +259,7 @@ function openEnds() {
 }
 
 interface Orders {
-  /** The list has all matches whose `order` is greater. */
+  /** `orders` lists all matches whose `order` is greater than `from`. */
   from: string;
   orders: readonly string[];
 }
@@ -269,7 +269,7 @@ const listBounds = { max: 200_000, shareMax: 100_000, ttlMs: 5 * 60_000 };
 const listedMax = 50_000;
 /** How many `order` values come in one answer of the database: decoding them takes a millisecond. */
 const ordersAtOnceMax = 2_000;
-/** The most records of one query, if many records of a list no longer match. */
+/** The most records that one query reads in place of listed records that no longer match. */
 const rereadMax = 500;
 const smallBounds = { max: 20_000, shareMax: 500, ttlMs: 60_000, sizeOf: () => 1 };
 /** How long after the time in its sync id a push may add records: it may wait, write slowly, and have another clock. */

@@ -38,9 +38,9 @@ export interface ListedDocument {
   integration: string;
   order: string;
   lastSyncedAt: Date;
-  /** Absent in drafts. */
+  /** When the record last changed; absent in drafts. */
   changedAt?: Date;
-  /** Absent in records. */
+  /** The entry of a draft; absent in records. */
   entry?: { status: string };
 }
 

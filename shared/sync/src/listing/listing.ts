@@ -24,7 +24,7 @@ interface Showing<Document> {
 }
 
 export interface ListingRule<Document extends ListedDocument> extends Showing<Document> {
-  /** The name of the collection and the last part of the path. */
+  /** The name of the collection, and the same text at the end of the path. */
   name: string;
   narrowing: NarrowingRule;
   /** How a listing of records shows whole records (`details`); other listings cannot. */

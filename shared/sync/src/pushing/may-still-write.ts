@@ -22,7 +22,7 @@ export type Permission = ReturnType<typeof openPermission>;
 /** If this much is left of the half second that the gateway promised, the push came without delay and did not wait here. */
 const promptLeftMs = 400;
 const recentMs = 1_000;
-/** How old the gateway's answer may be. The answer comes sooner, so only a process that was frozen meanwhile asks again. */
+/** How old the gateway's answer may be. It comes sooner than that, unless this process was frozen, which then asks again. */
 const answeredWithinMs = 3_000;
 
 export function openPermission(

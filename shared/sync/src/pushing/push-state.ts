@@ -45,7 +45,7 @@ export interface WrittenRecord extends Applied {
 }
 
 export interface Written {
-  /** The records in their order. */
+  /** The records of the push, in the order of the push. */
   applied: readonly WrittenRecord[];
   drafts: readonly WrittenDraft[];
 }
@@ -59,7 +59,7 @@ export function watermarkKeys({ of, integration, drafting }: Pick<Run, 'of' | 'i
   };
 }
 
-/** An erase keeps no error that names a supplier: if no record was found, its entry is stored after such errors are removed. */
+/** An erase keeps no error that names a supplier: if it found no record, its entry is stored after such errors are removed. */
 const keptErrorsOf = ({ action, rejected }: Run): RunError[] =>
   keptErrors(action === 'erase' ? rejected.filter(({ externalId }) => externalId === '') : rejected);
 

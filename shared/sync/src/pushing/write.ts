@@ -150,7 +150,7 @@ async function changeRecords(
   await run.permission.confirm();
   const others = await run.of.records.change(known, writing);
   if (others.length === 0) return [];
-  // Read after the records: before another push overwrites a record of this push, it leaves evidence with this push's entry.
+  // Evidence is read after the records: before another push overwrites a record, it leaves evidence with this push's entry.
   const evidence = await engine.journal.evidenceOf(run.syncId);
   return others.filter(({ record }) => !Object.hasOwn(evidence, record.internalId));
 }

@@ -1,8 +1,8 @@
 // `changedAt` is the time of the last visible change of a record. record-writes.ts sets `changedAt`, and listings with
 // `changedSince` ask for it. The index of `changedAt` is built for the first such listing, because every push pays for an index.
 // Records of an earlier release have no `changedAt` and count as changed at `lastSyncedAt`. The first listing of changes of an
-// integration starts dating its records, that is, setting `changedAt`. Both run in the background, and until they end the listing
-// finds records by both times (listing/listing-filters.ts).
+// integration starts to set `changedAt` in its records. The build and the setting run in the background. Until both end, the
+// listing finds records by both times (listing/listing-filters.ts).
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Log } from '@integration-sync/runtime/log';
 import { writeInChunks, type Collection, type Store } from '@integration-sync/runtime/store';

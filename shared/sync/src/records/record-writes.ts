@@ -99,13 +99,13 @@ async function pushesOf(
   return new Map(found.map(({ _id, push }) => [_id, push]));
 }
 
-/** Up to so many pushes that unchanged records name, one command per push takes half as long as one per record. */
+/** If unchanged records name this many pushes or fewer, a command per push takes half as long as one per record. */
 const touchedTogetherMax = 4;
 
 const idsOf = (several: readonly Fresh[]): string[] => several.map(({ record }) => record.internalId);
 const sumOf = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0);
 
-/** In up to `parts` parallel parts. All pushes write in the same order, so that they cannot deadlock. */
+/** Calls `run` for up to `parts` parallel parts. All pushes write in the same order, so that they cannot deadlock. */
 async function inParts<One extends Fresh, Result>(
   all: readonly One[],
   parts: number,

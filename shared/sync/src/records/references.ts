@@ -32,7 +32,7 @@ const name = (integration: string, externalId: string): string => `${integration
 export function openLookup(store: Store, kind: Pick<Kind, 'plural' | 'idPrefix'>, forMs = 0) {
   const records = store.collection<RecordDocument>(kind.plural);
   const { these } = filtersByIds(store);
-  // Made at the first use: allocating the cache takes some 15 ms of CPU time, for which no start should wait.
+  // The cache is made at its first use: allocating it takes some 15 ms of CPU time, for which no start should wait.
   let cache: LRUCache<string, true> | undefined;
   const seen = (): LRUCache<string, true> =>
     (cache ??= new LRUCache({ max: rememberedMax, ttl: forMs, ttlResolution: 0 }));

@@ -92,7 +92,7 @@ async function outcomesOf(engine: Engine, of: KindEngine, entry: Entry): Promise
     of.records.trace(entry.integration, ids),
     draftsOf(engine, of, entry, ids),
   ]);
-  // Read after the records: before another push overwrites a record of this push, it leaves evidence with this entry.
+  // Evidence is read after the records: before another push overwrites a record, it leaves evidence with this entry.
   const evidence = await engine.journal.evidenceOf(entry._id);
   const made = { has: (id: string) => drafts.get(id)?.made === true };
   return examine(entry._id, ids, { documents, evidence, drafts: made });

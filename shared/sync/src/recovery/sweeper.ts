@@ -34,7 +34,7 @@ export function startSweeper(engine: Engine, kinds: ReadonlyMap<string, KindEngi
         engine.log.warn({ err: error }, 'the sweep of due journal entries failed, trying again later');
         return true;
       });
-      // Not awaited, because `ensureEvents` may wait for nats-server without a limit.
+      // `ensureEvents` is not awaited, because it may wait for nats-server without a limit.
       if (!well && engine.bus.connected) making ??= makeAgain();
       await closeForgotten(engine).catch((error: unknown) => {
         engine.log.warn(
