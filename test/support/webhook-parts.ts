@@ -44,6 +44,7 @@ export const batchOf = (sequence: number, count = 1, more: Partial<LoggedBatch> 
     storedAt: new Date(),
     bytes: 100 * count,
     count,
+    eventsThrough: sequence,
     endpointId: undefined,
     isErasing: false,
     traceparent: undefined,
@@ -91,6 +92,7 @@ export const openIntegrations = (
 ): Integrations =>
   new Integrations({
     windows: openWindows(),
+    correctCutoffs: async () => undefined,
     wake: () => undefined,
     isFollowed: () => false,
     onBehind: () => undefined,

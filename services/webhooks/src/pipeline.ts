@@ -52,7 +52,7 @@ interface PipelineOptions extends Pick<Resources, 'bus' | 'store' | 'metrics' | 
   >;
   endpoints: Endpoints;
   revisions: Revisions;
-  streamReset: Pick<StreamReset, 'lower'>;
+  streamReset: Pick<StreamReset, 'lower' | 'forgetOther'>;
   vault: Vault;
   send: Send;
   /** The id of this replica; random, except in tests. */
@@ -151,6 +151,7 @@ function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop:
     revisions,
     endpoints,
     windows: new Windows({ bus, read: (stored) => readBatch(stored, log) }),
+    correctCutoffs: options.streamReset.forgetOther,
     wake,
     isFollowed: (integration) => progress.follows(integration),
     onBehind: (queue) => progress.touchBehind(queue),

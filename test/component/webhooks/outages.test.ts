@@ -1,4 +1,5 @@
 // Deliveries go on after an engine was away, a stream was lost or a replica died.
+import { eventsStreamSpec } from '@integration-sync/contracts';
 import type { Engine } from '@integration-sync/dev/engines';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
@@ -122,6 +123,22 @@ it('webhooks delivers after it had to create EVENTS again', async () => {
   await client.announce();
   await receiver.received(152, { withinMs: 20_000 });
   expect(linesOfRestores(before)).toEqual([]);
+});
+
+it('webhooks delivers the first events of EVENTS after catalog has created the stream again', async () => {
+  await using _ = await house.start();
+  await using receiver = await openReceiver();
+  await house.newClient().announce(100);
+  const client = house.newClient();
+  await client.register(receiver.url);
+  await client.announce();
+  await receiver.received(1);
+  const nats = await connect({ servers: house.nats.url });
+  await (await jetstreamManager(nats)).streams.delete('EVENTS');
+  await nats.close();
+  await house.bus.ensureStream(eventsStreamSpec({}));
+  await client.announce(20);
+  expect(await receiver.received(21, { withinMs: 20_000 })).toHaveLength(21);
 });
 
 it('requests that need the missing stream EVENTS are answered 503', async () => {

@@ -202,7 +202,7 @@ export async function openWorld({ store: database, inFlightMax }: WorldOptions) 
       config,
       endpoints: await openEndpoints(gated),
       revisions,
-      streamReset: { lower: async () => undefined },
+      streamReset: { lower: async () => undefined, forgetOther: async () => undefined },
       addNotes: () => undefined,
       vault,
       send: send(() => replica as Replica),

@@ -44,6 +44,8 @@ interface IntegrationsOptions {
   revisions: Pick<Revisions, 'of'>;
   endpoints: Pick<Endpoints, 'subscribersOf' | 'findAll' | 'recordMissed'>;
   windows: Windows;
+  /** Corrects the cutoffs of endpoints if EVENTS was created again. */
+  correctCutoffs: () => Promise<void>;
   wake: (queue: EndpointQueue) => void;
   /** Whether an offset of the integration may have to be stored or removed. Such an integration stays in memory. */
   isFollowed: (integration: ActiveIntegration) => boolean;
@@ -75,9 +77,15 @@ export class Integrations {
   }
 
   async take(batches: readonly LoggedBatch[]): Promise<void> {
-    const { owned, retry } = this.#options;
+    const { owned, retry, correctCutoffs } = this.#options;
     const names = [...new Set(batches.map(({ integration }) => integration))];
-    await retry('looking up endpoints', () => this.#inTurn(() => this.#lookUp(names)));
+    const lookUp = () => retry('looking up endpoints', () => this.#inTurn(() => this.#lookUp(names)));
+    await lookUp();
+    // Catalog, batches or an operator may have created EVENTS again, which then counts from one.
+    if (batches.some((batch) => this.#isBeforeCutoff(batch))) {
+      await retry('comparing EVENTS with cutoffs', correctCutoffs);
+      await lookUp();
+    }
     for (const batch of batches) if (owned.has(batch.partition)) this.#takeOne(batch);
     this.#makeRoom();
   }
@@ -155,6 +163,12 @@ export class Integrations {
         else this.#update(integration, queue, one);
       }
     }
+  }
+
+  #isBeforeCutoff({ integration, endpointId, eventsThrough }: LoggedBatch): boolean {
+    if (endpointId !== undefined) return false;
+    const queues = this.#active.get(integration)?.queues.values() ?? [];
+    return Iterator.from(queues).some(({ subscriber }) => eventsThrough <= lastCutoffOf(subscriber));
   }
 
   #takeOne(batch: LoggedBatch): void {
@@ -309,6 +323,9 @@ export class Integrations {
     }
   }
 }
+
+const lastCutoffOf = ({ eventsAfter, earlierEvents }: Subscriber): number =>
+  Math.max(eventsAfter, earlierEvents.at(-1)?.through ?? 0);
 
 /** Whether no endpoint has undelivered events. False until the endpoints are read, because an endpoint may be behind. */
 const isIdle = ({ queues, revision }: ActiveIntegration): boolean =>

@@ -20,6 +20,8 @@ export interface LoggedBatch {
   /** The memory that the batch takes once its events are decoded. */
   readonly bytes: number;
   readonly count: number;
+  /** The last event's sequence in EVENTS. */
+  readonly eventsThrough: number;
   /** The only endpoint that gets an addressed batch; undefined for any other batch. */
   readonly endpointId: string | undefined;
   readonly isErasing: boolean;
@@ -70,6 +72,7 @@ export function readBatch(stored: FollowedMessage, log: Log): LoggedBatch | unde
     // The ids of decoded events keep the text of the whole message in memory.
     bytes: 2 * stored.body.length + bytesBeside + batch.count * bytesOfEvent,
     count: batch.count,
+    eventsThrough: batch.eventsThrough,
     endpointId,
     isErasing:
       announcer === 'catalog' && textOf(stored.body, 0, erasingBytesMax).includes('"supplier.erased"'),
