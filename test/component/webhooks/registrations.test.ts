@@ -69,6 +69,17 @@ it('concurrent registrations with one Idempotency-Key make one webhook, and a la
   expect((await acme.ask('list')).body.total).toBe(1);
 });
 
+it('a deleted webhook is not stored again by its registration, whose replica died before it was finished', async () => {
+  await using house = await openHouse();
+  await house.start();
+  const acme = house.newClient();
+  const { body: first } = await acme.ask('register', { key: 'one', body });
+  await house.store.collection('webhook_registrations').updateMany({}, { $set: { isDone: false } });
+  await acme.ask('remove', { id: first.id });
+  await expect(acme.ask('register', { key: 'one', body })).rejects.toMatchObject({ code: 'conflict' });
+  expect((await acme.ask('list')).body.total).toBe(0);
+});
+
 it('a refused registration leaves its Idempotency-Key free', async () => {
   await using house = await openHouse();
   await house.start({}, { WEBHOOK_ENDPOINTS_MAX: '1' });

@@ -87,12 +87,15 @@ function changing(options: EndpointsOptions): BusHandler {
 const idForm = /^wh_[\da-f]{32}$/;
 
 const removing =
-  ({ endpoints, attemptLog, changed, log }: EndpointsOptions): BusHandler =>
+  ({ endpoints, registrations, attemptLog, changed, log }: EndpointsOptions): BusHandler =>
   async (request) => {
     const { integration } = request;
     const id = endpointIdOf(request);
+    const found = await endpoints.findOf(integration, id);
     // The answers are removed before the endpoint: if this replica dies meanwhile, an erasing still finds the endpoint and its answers.
-    if ((await endpoints.findOf(integration, id)) !== null) await attemptLog.forgetAnswers([id]);
+    if (found !== null) await attemptLog.forgetAnswers([id]);
+    // If the replica died that stored the endpoint, a repeated registration would store it again.
+    if (found?.registration !== undefined) await registrations.finish(found.registration);
     const removed = await endpoints.remove(integration, id);
     // A text that is no id could be a wildcard of NATS, or name the answers of an endpoint that exists.
     if (!removed && (!idForm.test(id) || (await endpoints.find(id)) !== null)) throw absent();

@@ -54,11 +54,13 @@ export function registering(options: RegisterOptions): BusHandler {
     const before = found === begun ? undefined : await registeredAs(options, found);
     const registered =
       before ??
-      (await register(options, request, { id: found.endpointId, body }).catch(async (error: unknown) => {
-        // Only a `conflict` proves that no webhook was stored. After other errors a repeated request completes the registration.
-        if (error instanceof Failure && error.code === 'conflict') await registrations.drop(found._id);
-        throw error;
-      }));
+      (await register(options, request, { id: found.endpointId, body, registration: found._id }).catch(
+        async (error: unknown) => {
+          // Only a `conflict` proves that no webhook was stored. After other errors a repeated request completes the registration.
+          if (error instanceof Failure && error.code === 'conflict') await registrations.drop(found._id);
+          throw error;
+        },
+      ));
     // The webhook may have been stored before, by a replica that died before it replaced the revision.
     await revisions.changed(integration);
     await registrations.finish(found._id);
@@ -80,7 +82,7 @@ const answerOf = ({ signingSecret, ...endpoint }: Registered) => ({
 async function register(
   { endpoints, vault, takeCutoff, endpointsMax }: RegisterOptions,
   request: BusRequest,
-  { id, body }: { id: string; body: RegisterWebhook },
+  { id, body, ...registered }: { id: string; body: RegisterWebhook; registration?: string },
 ): Promise<Registered> {
   const { integration } = request;
   const signingSecret = makeSecret();
@@ -97,6 +99,7 @@ async function register(
     secret: vault.seal(signingSecret, id),
     eventsAfter: through,
     eventsUnderWay: underWay,
+    ...registered,
   });
   if (!(await isFirst(endpoints.insert(endpoint)))) {
     const first = await endpoints.findOf(integration, id);

@@ -24,6 +24,8 @@ export interface Endpoint {
   movedAt?: Date;
   events: EventKind[];
   createdAt: Date;
+  /** The registration that stored the endpoint; absent if the caller gave no `Idempotency-Key`. */
+  registration?: string;
   /** Rises with each change of the configuration. An owner that has applied a version ignores older versions. */
   version: number;
   secret: string;
@@ -176,7 +178,10 @@ export type EndpointSettings = Pick<
 >;
 
 type NewEndpoint = EndpointSettings &
-  Pick<Endpoint, 'integration' | 'url' | 'events' | 'secret' | 'eventsAfter' | 'eventsUnderWay'>;
+  Pick<
+    Endpoint,
+    'integration' | 'url' | 'events' | 'registration' | 'secret' | 'eventsAfter' | 'eventsUnderWay'
+  >;
 
 /** A new endpoint begins with an open circuit: one event at a time, until the first success. */
 export const newEndpoint = ({ id, events, ...given }: NewEndpoint & { id: string }): Endpoint => ({
