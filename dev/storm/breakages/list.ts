@@ -175,8 +175,8 @@ services/batches/src/dds.ts
 redrafted-in-silence draft 16
 a statement that changes is not announced
 shared/sync/src/announcing/announcement.ts
--    const { entry, made, changed } = draft;
-+    const [{ entry, made }, changed] = [draft, []];
+-    const { entry, made, changed, isOverwritten = false } = draft;
++    const [{ entry, made, isOverwritten = false }, changed] = [draft, []];
 
 late-pushes-missed overdue 16
 a push before the due time does not count once that time has passed

@@ -32,7 +32,10 @@ export interface AnnouncedRecord {
   externalId: string;
   outcome: Outcome;
   /** The draft of the record; absent if the push did not write the draft. */
-  draft?: Pick<WrittenDraft, 'entry' | 'made' | 'changed'>;
+  draft?: Pick<WrittenDraft, 'entry' | 'made' | 'changed'> & {
+    /** Whether another push has overwritten the draft before recovery completed this push. */
+    isOverwritten?: boolean;
+  };
 }
 
 interface Alike {
@@ -71,6 +74,16 @@ export function makeEvents(announcement: Announcement): EventMessage[] {
     return { subject, id, body: `${head}${text}}`, begin };
   };
 
+  /** Has the begin of the push as its time, because the event of a push that has overwritten the draft must have a later time. */
+  const overwritten: typeof message = (event, what, data) => {
+    const body = { event, timestamp: announcement.startedAt.toISOString(), integrationId: integration, data };
+    return {
+      subject: eventSubject(integration, event),
+      id: eventId(syncId, what),
+      body: JSON.stringify(body),
+    };
+  };
+
   const ofRecords = records.flatMap(({ ordinal, externalId, internalId, outcome: { created, changed } }) => {
     const named = { externalId, internalId };
     if (created) return message(`${entityType}.created`, `created-${ordinal}`, named);
@@ -83,10 +96,11 @@ export function makeEvents(announcement: Announcement): EventMessage[] {
   });
   const ofDrafts = records.flatMap(({ ordinal, draft }) => {
     if (draft === undefined) return [];
-    const { entry, made, changed } = draft;
-    if (made) return message('dds.created', `drafted-${ordinal}`, entry);
+    const { entry, made, changed, isOverwritten = false } = draft;
+    const tell = isOverwritten ? overwritten : message;
+    if (made) return tell('dds.created', `drafted-${ordinal}`, entry);
     if (changed.length === 0) return [];
-    return message('dds.updated', `redrafted-${ordinal}`, { ...entry, changedFields: [...changed] });
+    return tell('dds.updated', `redrafted-${ordinal}`, { ...entry, changedFields: [...changed] });
   });
   const completed = message('sync.completed', 'completed', {
     syncId,

@@ -134,7 +134,7 @@ export async function followRecords(
   }
 }
 
-export type OwnDraft = Pick<WrittenDraft, 'entry' | 'made' | 'changed'>;
+export type OwnDraft = Pick<WrittenDraft, 'entry' | 'made' | 'changed'> & { isOverwritten: boolean };
 
 /** The drafts among those just read that the push has made or changed, as it left them, by the internal ids of their records. */
 export async function writtenBy(
@@ -147,9 +147,12 @@ export async function writtenBy(
   const kept = await journal.keptDraftsOf(syncId);
   for (const [id, draft] of read) {
     const made = draft.push === syncId;
-    const own: Pick<StoredDraft, 'entry' | 'changed'> | undefined =
-      writerOf(draft) === syncId ? draft : (kept[id] ?? (made ? { entry: draft.entry } : undefined));
-    if (own !== undefined) written.set(id, { entry: own.entry, made, changed: own.changed ?? [] });
+    const isOverwritten = writerOf(draft) !== syncId;
+    const own: Pick<StoredDraft, 'entry' | 'changed'> | undefined = isOverwritten
+      ? (kept[id] ?? (made ? { entry: draft.entry } : undefined))
+      : draft;
+    if (own !== undefined)
+      written.set(id, { entry: own.entry, made, changed: own.changed ?? [], isOverwritten });
   }
   return written;
 }

@@ -155,7 +155,8 @@ async function announcementOf(engine: Engine, of: KindEngine, entry: Entry): Pro
     if (externalId === '' && entry.action !== 'erase') return [];
     // A push has restored the record before this recovery, whose event would have a later time than the event of that push.
     if (entry.action !== undefined && isLate && push !== entry._id) return [];
-    const draft = drafts.get(internalId);
+    const own = drafts.get(internalId);
+    const draft = own && { ...own, isOverwritten: isLate && own.isOverwritten };
     return [{ ordinal, internalId, externalId, outcome, ...(draft === undefined ? {} : { draft }) }];
   });
   return {
