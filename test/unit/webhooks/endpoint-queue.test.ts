@@ -291,7 +291,7 @@ describe('where the receiver answers with Retry-After', () => {
     expect([waitAfterHandBack(120_000), waitAfterHandBack(0)]).toEqual(['wait 120000', 'wait 10500']);
   });
 
-  it('the next owner waits too if the answer was to an event that is given up, or was to another event than the trial', () => {
+  it('the next owner waits too, also if the answer was to an event that is given up, or to another event than the trial', () => {
     const resting = [
       [{ sequence: 1, index: 0, attempts: 4, dueAtMs: 300_000, retryAfterMs: 300_000 }],
       [

@@ -38,7 +38,7 @@ function setUp() {
   return { erasings, purges, floors, isEnded };
 }
 
-it('a purge holds the floor of its partition, and erasings that come meanwhile share the next purge', async () => {
+it('a purge keeps the floor of its partition, and erasings that arrive meanwhile share the next purge', async () => {
   const { erasings, purges, floors, isEnded } = setUp();
   erasings.begin([batchOf(4, 1), erasing(5, 'acme', 1), erasing(6, 'acme', 1)]);
   expect(floors()).toEqual([4, 90]);
