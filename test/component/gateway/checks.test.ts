@@ -47,7 +47,7 @@ describe('the order of checks', () => {
     });
   });
 
-  it('401 is decided before the scope, and says nothing about the body', async () => {
+  it('401 is decided before the scope is checked, and says nothing about the body', async () => {
     const answer = await fetch(`${gateway.url}${suppliers}`, {
       method: 'POST',
       headers: { 'content-type': 'text/plain' },
@@ -84,7 +84,7 @@ describe('the order of checks', () => {
     });
   });
 
-  it('415 is decided before the size of the body', async () => {
+  it('415 is decided before the size of the body is checked', async () => {
     const answer = await fetch(`${gateway.url}${suppliers}`, {
       method: 'POST',
       headers: { ...bearer(), 'content-type': 'text/plain' },

@@ -515,7 +515,7 @@ describe('refusals of the token endpoint', () => {
   it.each([
     ['integration:webhooks:read', 'The client does not have all of these scopes.'],
     [`${readScope} everything`, 'There is no such scope.'],
-  ])('the scope %s is invalid_scope with its own description', async (scope, words) => {
+  ])('the scope %s is refused as invalid_scope with a description of its own', async (scope, words) => {
     expect(await expectRefusal(await ask({ ...inForm(), scope }), 400, 'invalid_scope')).toBe(words);
   });
 
