@@ -204,7 +204,7 @@ describe('with catalog', () => {
       expect((await caller.dds()).entities).toEqual(first.ddsCreated);
     });
 
-    it('drafts from the stored product and the batch after the push, once for each batch', async () => {
+    it('drafts once for each batch, from the product and the batch that are stored after the push', async () => {
       await caller.push('products', [{ externalId: 'p', name: 'P', hsCode: '0901', country: null }]);
       await caller.push('batches', [batch('a', { unit: 'kg' })]);
       const { ddsCreated } = await caller.push(

@@ -80,7 +80,7 @@ describe('the tombstone of a push', () => {
   });
 });
 
-describe('the mark of an open push in a watermark, half a minute later,', () => {
+describe('half a minute later, the mark of an open push in a watermark', () => {
   const now = Date.now;
   const openedLongAgo = async (syncId: string) => {
     const key = watermarkKey(syncId, 'suppliers');

@@ -124,20 +124,23 @@ it('metrics have the number and age of unannounced pushes, and takeovers', { tim
 it.each([
   ['catalog_journal', 'sync_unannounced_seconds'],
   ['catalog_expectations', 'sync_overdue'],
-])('metrics are served in time, with NaN for what MongoDB does not answer from %s', async (from, name) => {
-  await using proxy = await openMongodbProxy(mongodb.url);
-  const environment = { ...world.environment, MONGODB_URL: proxy.url };
-  await using catalog = await startCatalog(readConfig(CatalogConfig, environment), {
-    log: openTestLog().log,
-  });
-  const held = proxy.holdNext('aggregate', from);
-  const reading = fetch(catalog.metricsUrl, { signal: AbortSignal.timeout(9_000) });
-  await held;
-  const text = await (await reading).text();
-  expect(text).toMatch(new RegExp(`^${name}\\{.*\\} Nan$`, 'm'));
-  expect(text).toMatch(/^sync_engine_up\{engine="mongodb",service="catalog"\} 1$/m);
-  proxy.release();
-});
+])(
+  'metrics are served in time, with NaN for values that MongoDB does not answer from %s',
+  async (from, name) => {
+    await using proxy = await openMongodbProxy(mongodb.url);
+    const environment = { ...world.environment, MONGODB_URL: proxy.url };
+    await using catalog = await startCatalog(readConfig(CatalogConfig, environment), {
+      log: openTestLog().log,
+    });
+    const held = proxy.holdNext('aggregate', from);
+    const reading = fetch(catalog.metricsUrl, { signal: AbortSignal.timeout(9_000) });
+    await held;
+    const text = await (await reading).text();
+    expect(text).toMatch(new RegExp(`^${name}\\{.*\\} Nan$`, 'm'));
+    expect(text).toMatch(/^sync_engine_up\{engine="mongodb",service="catalog"\} 1$/m);
+    proxy.release();
+  },
+);
 
 it('metrics have the number of unannounced pushes while NATS dies during a start', async () => {
   const died = Promise.withResolvers<void>();

@@ -23,7 +23,7 @@ const cursor: Cursor = {
 };
 
 describe('a cursor of a listing', () => {
-  it('is opened to its content', () => {
+  it('returns its content when it is opened', () => {
     fc.assert(
       fc.property(
         fc.record({

@@ -59,7 +59,7 @@ it('a reference that is restored at the primary, but still erased at the majorit
   expect(await lookup.existing('acme', ['S-1'])).toEqual(new Set(['S-1']));
 });
 
-it('an erased record is no reference', async () => {
+it('an erased record satisfies no reference', async () => {
   const { lookup } = lookUp([`${erased}S-1`], () => [`${erased}S-1`]);
   expect(await lookup.existing('acme', ['S-1'])).toEqual(new Set());
 });
