@@ -206,7 +206,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
     await page.context().close();
   });
 
-  it('asks before a sign-out ends a load', async () => {
+  it('asks a person for confirmation before a sign-out ends a load', async () => {
     const held = Promise.withResolvers<void>();
     const { page } = await open('#/load');
     await page.route('**/suppliers?details=true', async (route) => {

@@ -299,80 +299,74 @@ describe.each(browsers)('the view for loading files in %s', (chromium) => {
   // Setup: a file of 40,000 rows.
   // Timeline: loaded, stopped, gone on with, cut off by a new load of the page, chosen again, gone on with under another token.
   // What this proves: a page that is closed on the way asks first, and loses and doubles no row.
-  it(
-    'goes on with a load after a stop, and after the page was loaded again',
-    { timeout: 120_000 },
-    async () => {
-      const { page, client, files } = await open();
-      const asked: string[] = [];
-      page.on('dialog', (dialog) => {
-        asked.push(dialog.type());
-        void dialog.accept();
-      });
-      const rows = 40_000;
-      const lines = Array.from(
-        { length: rows },
-        (_, at) => `S-${at},Name ${at}${at % 1_000 === 7 ? ',x' : ''}`,
-      );
-      const file = csv('suppliers.csv', ['externalId,name', ...lines, ''].join('\n'));
-      await files.setInputFiles([file]);
-      await press(button(page, 'Load'));
-      const progress = page.getByRole('progressbar');
-      const moved = async (from = 0): Promise<number> => {
-        await expect
-          .poll(async () => Number(await progress.getAttribute('value')), {
-            interval: 20,
-          })
-          .toBeGreaterThan(from);
-        return Number(await progress.getAttribute('value'));
-      };
-      await moved();
-      await press(button(page, 'Stop'));
-      await page.getByText(/^Stopped after/).waitFor();
-      const before = Number(await progress.getAttribute('value'));
-      expect(before).toBeLessThan(rows);
-      await press(button(page, 'Go on'));
-      await moved(before);
-      await page.reload();
-      expect(asked).toEqual(['beforeunload']);
-      await page.getByRole('heading', { name: 'A load was interrupted' }).waitFor();
-      expect(await button(page, 'Go on').isDisabled()).toBe(true);
-      await files.setInputFiles([csv('suppliers.csv', 'externalId,name\nS-1,One\n')]);
-      await page
-        .getByText('suppliers.csv is not what it was when the load began: Load begins anew.')
-        .waitFor();
-      expect(await button(page, 'Go on').isDisabled()).toBe(true);
-      await files.setInputFiles([file]);
-      await expect.poll(() => button(page, 'Go on').isEnabled()).toBe(true);
-      await press(button(page, 'Go on'));
-      await page.getByText(/^39,960 loaded, 40 rejected in/).waitFor({ timeout: 60_000 });
-      const { body } = await client.get('/suppliers?limit=1');
-      expect(body['total']).toBe(rows - 40);
-      const rejects = await savedBy(page, page.getByRole('button', { name: 'Save its rejected rows' }));
-      expect(
-        rejects.text
-          .trimEnd()
-          .split('\r\n')
-          .slice(1)
-          .map((line) => line.split(',')[0]),
-      ).toEqual(Array.from({ length: 40 }, (_, at) => `S-${at * 1_000 + 7}`));
-      const results = await savedBy(page, button(page, 'Save the results, with internalId'));
-      const listed = results.text
+  it('continues a load after a stop, and after the page was loaded again', { timeout: 120_000 }, async () => {
+    const { page, client, files } = await open();
+    const asked: string[] = [];
+    page.on('dialog', (dialog) => {
+      asked.push(dialog.type());
+      void dialog.accept();
+    });
+    const rows = 40_000;
+    const lines = Array.from(
+      { length: rows },
+      (_, at) => `S-${at},Name ${at}${at % 1_000 === 7 ? ',x' : ''}`,
+    );
+    const file = csv('suppliers.csv', ['externalId,name', ...lines, ''].join('\n'));
+    await files.setInputFiles([file]);
+    await press(button(page, 'Load'));
+    const progress = page.getByRole('progressbar');
+    const moved = async (from = 0): Promise<number> => {
+      await expect
+        .poll(async () => Number(await progress.getAttribute('value')), {
+          interval: 20,
+        })
+        .toBeGreaterThan(from);
+      return Number(await progress.getAttribute('value'));
+    };
+    await moved();
+    await press(button(page, 'Stop'));
+    await page.getByText(/^Stopped after/).waitFor();
+    const before = Number(await progress.getAttribute('value'));
+    expect(before).toBeLessThan(rows);
+    await press(button(page, 'Go on'));
+    await moved(before);
+    await page.reload();
+    expect(asked).toEqual(['beforeunload']);
+    await page.getByRole('heading', { name: 'A load was interrupted' }).waitFor();
+    expect(await button(page, 'Go on').isDisabled()).toBe(true);
+    await files.setInputFiles([csv('suppliers.csv', 'externalId,name\nS-1,One\n')]);
+    await page.getByText('suppliers.csv is not what it was when the load began: Load begins anew.').waitFor();
+    expect(await button(page, 'Go on').isDisabled()).toBe(true);
+    await files.setInputFiles([file]);
+    await expect.poll(() => button(page, 'Go on').isEnabled()).toBe(true);
+    await press(button(page, 'Go on'));
+    await page.getByText(/^39,960 loaded, 40 rejected in/).waitFor({ timeout: 60_000 });
+    const { body } = await client.get('/suppliers?limit=1');
+    expect(body['total']).toBe(rows - 40);
+    const rejects = await savedBy(page, page.getByRole('button', { name: 'Save its rejected rows' }));
+    expect(
+      rejects.text
         .trimEnd()
         .split('\r\n')
         .slice(1)
-        .map((line) => line.split(',')[2]);
-      expect(listed).toEqual(Array.from({ length: rows }, (_, at) => `S-${at}`));
-      expect(await page.evaluate<unknown[]>('indexedDB.databases()')).toHaveLength(1);
-      // A load of another integration, which another tab has open, stays.
-      await page.evaluate(keepAnother);
-      await press(button(page, 'Sign out'));
-      await expect.poll(() => page.evaluate<unknown[]>(keptKeys)).toEqual(['another']);
-      await page.context().close();
-    },
-  );
+        .map((line) => line.split(',')[0]),
+    ).toEqual(Array.from({ length: 40 }, (_, at) => `S-${at * 1_000 + 7}`));
+    const results = await savedBy(page, button(page, 'Save the results, with internalId'));
+    const listed = results.text
+      .trimEnd()
+      .split('\r\n')
+      .slice(1)
+      .map((line) => line.split(',')[2]);
+    expect(listed).toEqual(Array.from({ length: rows }, (_, at) => `S-${at}`));
+    expect(await page.evaluate<unknown[]>('indexedDB.databases()')).toHaveLength(1);
+    // A load of another integration, which another tab has open, stays.
+    await page.evaluate(keepAnother);
+    await press(button(page, 'Sign out'));
+    await expect.poll(() => page.evaluate<unknown[]>(keptKeys)).toEqual(['another']);
+    await page.context().close();
+  });
 
-  it('goes on with a load under a new token, and sends no accepted row twice', async () => {
+  it('continues a load under a new token, and sends no accepted row twice', async () => {
     const client = openClient(system);
     // After four pushes the token of the page is refused.
     let former: string | undefined;
