@@ -220,7 +220,7 @@ it.each(may)('%s may import %s', (file, specifier) => {
 });
 
 it.each(ofCommonBorders)(
-  '%s may import, of the packages and folders with restricted use, only %j',
+  'of the packages and folders with restricted use, %s may import only %j',
   (file, open) => {
     const refused = Object.entries(common).filter(([, one]) => refusalOf(file, one) !== undefined);
     expect(refused.map(([border]) => border)).toEqual(

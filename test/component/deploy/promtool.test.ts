@@ -233,7 +233,7 @@ const withoutNamespace = (series: Series): Series =>
   );
 
 it.each(services)(
-  'an alert says that %s is away, also where no series has a label namespace',
+  'the alert “A service is down” fires for %s, also where no series has a label namespace',
   async (service) => {
     expect(await firing(1, withoutNamespace)).toEqual([]);
     const away = where([`service="${service}"`], gone);

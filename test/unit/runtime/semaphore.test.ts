@@ -279,7 +279,7 @@ describe('with a bounded queue', () => {
   });
 });
 
-it('a semaphore with aloneForMs runs one job at a time, and more jobs concurrently once they have waited so long', async () => {
+it('a semaphore with aloneForMs runs one job at a time, and more jobs concurrently once jobs have waited for this time', async () => {
   vi.useFakeTimers();
   using _ = { [Symbol.dispose]: () => void vi.useRealTimers() };
   const limit = openSemaphore({ max: 3, aloneForMs: 100 }).run;
