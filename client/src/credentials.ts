@@ -30,7 +30,7 @@ export function openGiven(credentials: GivenCredentials): Authorization {
 /** Refuses a text that is no token by RFC 6750: `fetch` would refuse the text too, with a message that shows it. */
 function bearer(token: string): string {
   if (/^[\w~+/.=-]+$/.test(token.trim())) return `Bearer ${token.trim()}`;
-  throw new TypeError('the key or token has characters that none may have: is it whole?');
+  throw new TypeError('no key or token has such characters: was it copied whole?');
 }
 
 function openTokens(client: { clientId: string; clientSecret: string }, post: Send): Authorization {

@@ -36,7 +36,7 @@ class Given:
         token = (self._token if isinstance(self._token, str) else self._token()).strip()
         # By RFC 6750. The message of the standard library would show the token.
         if not re.fullmatch(r"[\w~+/.=-]+", token, re.ASCII):
-            raise ValueError("the key or token has characters that none may have: is it whole?")
+            raise ValueError("no key or token has such characters: was it copied whole?")
         return f"Bearer {token}"
 
     def renew(self, refused: str) -> bool:

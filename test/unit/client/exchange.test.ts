@@ -96,7 +96,7 @@ it('the client repeats a registration with the same Idempotency-Key', async () =
 });
 
 it('the client refuses a key or token that no header can carry, with an error that does not show the value', async () => {
-  const words = 'the key or token has characters that none may have: is it whole?';
+  const words = 'no key or token has such characters: was it copied whole?';
   for (const wrong of ['isk_a\nb', 'isk_a’', '']) {
     expect(() => openAsked(() => json({}), { key: wrong })).toThrow(new TypeError(words));
     const fetched = vi.fn<typeof fetch>();
