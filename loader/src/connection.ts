@@ -36,7 +36,7 @@ export async function connect(
   const key = await readKey(environment, values['key-file']);
   const clientId = environment['INTEGRATION_SYNC_CLIENT_ID'];
   if (!clientId && !/^[\w~+/.=-]+$/.test(key))
-    throw new Stop('The key has characters that none may have. Is it whole? Copy it once more.');
+    throw new Stop('The key has characters that no key has: copy the whole key once more.');
   const credentials = clientId ? { clientId, clientSecret: key } : { key };
   let resolve: (() => void) | undefined;
   const answering = new Promise<void>((done) => (resolve = done));

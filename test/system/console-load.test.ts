@@ -463,7 +463,7 @@ describe.each(browsers)('the view for loading files in %s', (chromium) => {
     // Browsers compare whole seconds.
     await utimes(path, 0, 1_700_000_000);
     const words = page.getByText(
-      'suppliers.csv cannot be read: it is not what it was, or has gone. Choose it once more.',
+      'suppliers.csv cannot be read: it has changed, or is gone. Choose it once more.',
     );
     await press(button(page, 'Load'));
     await words.waitFor();

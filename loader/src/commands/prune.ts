@@ -62,7 +62,7 @@ export const prune: Command = {
     const loaded = kinds.filter((kind) => history[kind] !== undefined);
     const wanted = positionals.length === 0 ? loaded : kinds.filter((kind) => positionals.includes(kind));
     if (wanted.length === 0)
-      throw new Stop(`There is no load in ${values.state}: prune goes by the last one.`);
+      throw new Stop(`There is no load in ${values.state}: prune needs the last load.`);
     const target = { url, integration: await integrationOf(client) };
     // Batches are archived before the products to which they refer, and products before their suppliers.
     const found: Found[] = [];

@@ -25,7 +25,7 @@ async function bytesOf(path: string, blob: Blob): Promise<Uint8Array<ArrayBuffer
     return new Uint8Array(await blob.arrayBuffer());
   } catch (error) {
     throw new Stop(
-      `${path} cannot be read: it is not what it was, or has gone. Choose it once more. (${messageOf(error)})`,
+      `${path} cannot be read: it has changed, or is gone. Choose it once more. (${messageOf(error)})`,
       undefined,
       { cause: error },
     );

@@ -388,7 +388,7 @@ it('the command line loader explains a missing key, address, command or file', a
   for (const key of ['isk_a\nb', 'isk_a’'])
     expect(await without({ ...url, INTEGRATION_SYNC_KEY: key })).toEqual({
       code: 3,
-      err: 'The key has characters that none may have. Is it whole? Copy it once more.\n',
+      err: 'The key has characters that no key has: copy the whole key once more.\n',
       out: '',
     });
 });

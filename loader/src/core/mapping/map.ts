@@ -101,7 +101,7 @@ export function parseMap(json: unknown, file: string): LoadMap {
   if (!isObject(json)) throw new Stop(`The map ${file} is no object of file names.`);
   const map = new Map<string, Rules>();
   for (const [name, said] of Object.entries(json)) {
-    if (!isObject(said)) throw new Stop(`The map ${file} says nothing of "${name}" that is an object.`);
+    if (!isObject(said)) throw new Stop(`The map ${file}: "${name}" is no object of rules.`);
     for (const [key, value] of Object.entries(said)) {
       const rule = Object.entries(rules).find(([known]) => known === key)?.[1];
       if (rule === undefined) {
