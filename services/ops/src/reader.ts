@@ -130,12 +130,12 @@ function wantedOf(values: Call<typeof options>['values']) {
     throw new Misuse(`--remove takes no option but --apply and --json.`);
   const wrong = subject?.find((one) => !/^events(?=\.)(\.(\*|[^\s.*>]+))*(\.>)?$/.test(one));
   if (wrong !== undefined)
-    throw new Misuse(`--subject: expected one such as events.acme.>, not ${JSON.stringify(wrong)}.`);
+    throw new Misuse(`--subject: expected a subject such as events.acme.>, not ${JSON.stringify(wrong)}.`);
   if (integration !== undefined && subject !== undefined)
     throw new Misuse('--integration names the subjects: leave out --subject.');
   if (integration !== undefined) checkIntegration(integration);
   if (fromStart && since !== undefined)
-    throw new Misuse('--from-start and --since both say where it begins.');
+    throw new Misuse('--from-start and --since both say where the consumer begins.');
   const begin = since === undefined ? undefined : beginOf(since);
   return {
     filterSubjects: integration === undefined ? subject : [`events.${integration}.>`],

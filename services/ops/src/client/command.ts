@@ -128,7 +128,7 @@ const factsOf = ({ id, integration, scopes, secrets }: Client) => ({
 function say(action: string, { client, secret }: Change, path: string, output: Output): void {
   output.give({ file: path, ...factsOf(client), ...(secret === undefined ? {} : { secret }) });
   if (secret === undefined) {
-    output.say(`Removed from ${path}. Every gateway refuses what was removed within 10 s.`);
+    output.say(`Removed from ${path}. Within 10 s every gateway refuses what was removed.`);
     return;
   }
   output.say(`${secret}\n`);
