@@ -78,7 +78,7 @@ export function* planFaults(random: Random, rules: FaultRules): Generator<Planne
   }
 }
 
-/** The leader of EVENTS, of EVENT_BATCHES or of the meta group; several nodes; or, of an operator, nodes, services or copies. */
+/** The leader of EVENTS, of EVENT_BATCHES or of the meta group; several nodes; or a target of an operator. */
 export type ClusterTarget = `${'events' | 'deliver' | 'meta'}-leader` | `${'two' | 'all'}-nodes` | OfOperator;
 type OfOperator = 'nodes' | 'services' | 'copies';
 

@@ -48,7 +48,7 @@ export const runPrivateLane: Lane = async (options) => {
 
 const eraseChance = 0.05;
 
-/** A supplier of its own is pushed and erased, until both are answered 200. */
+/** Pushes and erases a supplier that no other push names, and repeats each request until it is answered 200. */
 async function eraseOne(options: LaneOptions, erased: string[]): Promise<void> {
   const { pusher, random } = options;
   const externalId = `${erasedPrefix}${pusher.lane}-${erased.length}`;

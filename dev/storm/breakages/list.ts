@@ -16,7 +16,7 @@ export interface Breakage {
   without: Without;
 }
 
-/** Each: name, class, seconds, whether the storm leaves out faults; the effect; the file; its lines, as in a patch. */
+/** Breakages as text: name, class, seconds, whether faults are left out; the effect; the file; its lines, as in a patch. */
 const texts = `
 push-504 floor 16
 batches answers every push 504
