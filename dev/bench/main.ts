@@ -41,7 +41,7 @@ async function bench(name: Bench, options: BenchOptions, start: Start): Promise<
   const environment = {
     ...process.env,
     GATEWAY_PORT: '0',
-    // No benchmark needs the console, and another checkout may not have built its own.
+    // No benchmark needs the console, and another checkout may not have built its console.
     CONSOLE: 'off',
     ...(options.engines === undefined ? {} : { ENGINES: options.engines }),
   };
