@@ -79,7 +79,7 @@ function isGone(facts: StackFacts): boolean {
   return now?.nats !== facts.nats || now.mongodb !== facts.mongodb;
 }
 
-/** A second gateway needs a port of its own. */
+/** The settings of the new replica: a second gateway gets another port. */
 async function settingsOf(service: Service, facts: StackFacts): Promise<Settings> {
   const settings = facts.settings[service] ?? {};
   if (service !== 'gateway') return settings;

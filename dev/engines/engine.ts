@@ -33,7 +33,7 @@ export interface RunningEngine extends Omit<Engine, 'name' | 'source' | 'reason'
   readonly description: string;
 }
 
-/** A source cannot serve here: why, and what to install or mend for it to serve. */
+/** Why a source cannot serve here, and what to install or mend for it to serve. */
 export class NotServed extends Error {
   override readonly name = 'NotServed';
   readonly help: string;

@@ -11,7 +11,7 @@ import { minimums, pins } from './versions.ts';
 export const natsRows: Rows = {
   async docker(context) {
     if (context.natsConfig !== undefined) {
-      throw new NotServed('a configuration of its own is for a program of this machine', '');
+      throw new NotServed('a container takes no configuration of the caller', '');
     }
     return startFromImage(context, {
       image: context.environment['NATS_IMAGE'] || pins.natsImage,
