@@ -51,7 +51,7 @@ export interface WebhooksDeps {
   resolve?: Resolve;
   /** Replaces real sockets. */
   connector?: buildConnector.connector;
-  /** Replaces the well-known CA certificates. */
+  /** CA certificates in place of the well-known ones. */
   ca?: string;
 }
 

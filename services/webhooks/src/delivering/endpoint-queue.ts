@@ -90,7 +90,7 @@ export class EndpointQueue {
   readonly #triedLater: readonly Delivery[];
   #cursor: LogPoint;
   #open: Delivery[];
-  /** The indexes of the events that are for the endpoint, of the batch at the cursor. */
+  /** The indexes of the endpoint's events in the batch at the cursor. */
   #matched: { batch: LoggedBatch; subscriber: Subscriber; indexes: readonly number[] } | undefined;
 
   constructor(options: QueueOptions) {

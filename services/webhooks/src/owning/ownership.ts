@@ -64,7 +64,7 @@ export class OwnedPartitions extends Map<number, OwnedPartition> {
 export interface OwnershipChanges {
   /** Called when this replica has claimed partitions. `offsets` are the stored offsets of their endpoints. */
   onTaken(taken: readonly OwnedPartition[], offsets: OffsetsByIntegration): Promise<void>;
-  /** Called before partitions are released. The function that it resolves with is called once they are removed from `owned`. */
+  /** Called before partitions are released. Resolves with a function, which is called once they are removed from `owned`. */
   onReleased(released: readonly OwnedPartition[]): Promise<() => void>;
   /** Called when another replica has claimed the partitions, or the log has another id. Resolves once they are no longer read. */
   onLost(lost: readonly OwnedPartition[]): Promise<void>;
