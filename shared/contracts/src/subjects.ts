@@ -113,7 +113,7 @@ export const eventBatchesSubject = (announcer: BatchAnnouncer, integration: stri
 /** The filter of the subjects on which any announcer publishes the event batches of an integration. */
 export const publishedBatches = (integration: string): string => `${eventBatchesNoun}.*.${integration}`;
 
-/** Such as `events.acme.supplier.created`. The message is the body of the event, and its `Nats-Msg-Id` the event's id. */
+/** For example `events.acme.supplier.created`. A message is the body of an event; its `Nats-Msg-Id` is the id of the event. */
 export const eventSubject = (integration: string, event: string): string => `events.${integration}.${event}`;
 
 /** An integration is a single token of a subject, without dot, space or wildcard. */
