@@ -61,7 +61,7 @@ export async function openBus({ observe = () => undefined, ...options }: BusOpti
     serve: (service: ServiceOptions) => serve(connection, service, observe),
     /** Reads a stream in order, from an offset that the reader keeps. */
     follow: (stream: string, following: FollowOptions) => follow(connection, archive, stream, following),
-    /** How full these streams are, and how fast they grow. */
+    /** How full the named streams are, and how fast they grow. */
     readLevels: (names: readonly string[], nowMs = Date.now()) =>
       readLevels(connection, archive.readStream, names, nowMs),
     /** Repeats `work` until NATS answers, for the start of a process. */
