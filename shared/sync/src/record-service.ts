@@ -83,7 +83,7 @@ export interface RecordServiceParts {
 
 interface RecordServiceRule {
   service: Announcer;
-  /** Shown by `nats service info`. */
+  /** The description that `nats service info` shows. */
   description: string;
   /** Opens the kinds of the service, once, and returns the handler of each subject. */
   open: (parts: RecordServiceParts) => Promise<{
