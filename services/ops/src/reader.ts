@@ -1,5 +1,5 @@
 // ops reader makes the durable pull consumer of another internal service, whose NATS login may read the consumer but not create it.
-import { eventsStream, parseInstant } from '@integration-sync/contracts';
+import { eventsFilter, eventsStream, parseInstant } from '@integration-sync/contracts';
 import type { Bus, ConsumerBegin, ConsumerSpec, FoundConsumer } from '@integration-sync/runtime/bus';
 import {
   checkIntegration,
@@ -174,8 +174,10 @@ async function checkBegin(bus: Bus, deliver: ConsumerBegin, output: Output): Pro
       throw new Misuse(`--since: the last event of ${eventsStream} has the sequence ${lastSequence}.`);
     if (deliver.sequence >= firstSequence) return;
   } else {
-    const oldest = await bus.storedAt(eventsStream, firstSequence);
-    if (oldest === undefined || oldest <= deliver.time) return;
+    // The login `ops` may read copies of the stream, and may not ask its leader for a message, as `bus.storedAt` does.
+    const reading = { subject: eventsFilter, from: { sequence: firstSequence }, max: 1 };
+    const [oldest] = await Array.fromAsync(bus.readStream(eventsStream, reading));
+    if (oldest === undefined || oldest.storedAt <= deliver.time) return;
   }
   output.say(
     `${eventsStream} has no event from then any more: the consumer begins with the oldest, ${firstSequence}.`,

@@ -82,10 +82,18 @@ test('with the login ops of deploy/nats/nats.conf every command works without a 
   expect(system.refusals().filter((words) => !words.includes('STREAM.CREATE.'))).toEqual([]);
 }, 180_000);
 
-test('with the login ops, ops streams creates all streams where no service runs', async () => {
+test('with the login ops, ops streams creates all streams where no service runs, and ops reader a consumer since a time', async () => {
   await using nats = await startNatsWithUsers();
   const environment = { NATS_URL: nats.urlOf('ops') };
   expectWell(await runOps(['streams', '--apply', '--check'], environment));
+  const reader = ['reader', 'reader', '--since', '2026-01-01', '--apply'];
+  expectWell(await runOps(reader, environment));
+  await using catalog = await nats.connectAs('catalog');
+  await catalog.nats.request('events.acme.supplier.created', '{}');
+  expect(await runOps(reader, environment)).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('no event from then any more: the consumer begins with the oldest, 1.'),
+  });
 });
 
 test.each([
