@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 import unittest
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from unittest import mock
@@ -93,6 +94,22 @@ class Connections(unittest.TestCase):
                 client.push("suppliers", ({"externalId": f"S-{index}"} for index in range(2_000)))
                 self.assertEqual({one.headers["host"] for one in service.asked}, {f"127.0.0.1:{service.port}"})
                 self.assertEqual(service.connections, 1)
+
+    def test_a_fork_shares_no_connection_with_its_parent(self) -> None:
+        clock = SimulatedClock()
+        with ScriptedService({}, clock) as service:
+            with Client(f"http://127.0.0.1:{service.port}", key="k", clock=clock) as client:
+                client.push("suppliers", [SUPPLIER])
+                # Newer Pythons warn of a fork beside threads, which are the service's here.
+                with warnings.catch_warnings(action="ignore"):
+                    child = os.fork()
+                if child == 0:
+                    try:
+                        client.push("suppliers", [SUPPLIER])
+                    finally:
+                        os._exit(0)
+                os.waitpid(child, 0)
+                self.assertEqual((len(service.asked), service.connections), (2, 2))
 
     def test_an_address_without_a_service_is_unreachable(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as server:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,10 @@ class Answer:
     #: With names in lower case.
     headers: Mapping[str, str]
     text: str
+
+    @cached_property
+    def body(self) -> Any:
+        return json.loads(self.text)
 
 
 Send = Callable[[Call], Answer]

@@ -110,7 +110,7 @@ class Client:
         ids = iter(external_ids)
         while some := list(itertools.islice(ids, IDS_MAX)):
             body = json.dumps({"externalIds": some}).encode()
-            one: ArchiveAnswer = json.loads(self._send(Call("POST", f"{kind}/archive", body)).text)
+            one: ArchiveAnswer = self._send(Call("POST", f"{kind}/archive", body)).body
             whole["success"] = whole["success"] and one["success"]
             whole["archived"] += one["archived"]
             whole["errors"] += one["errors"]
@@ -145,17 +145,17 @@ class Client:
         return entities_of(pages_of(self._send, "sync-runs", query))
 
     def run(self, sync_id: str) -> SyncRunInFull:
-        run: SyncRunInFull = json.loads(self._send(Call("GET", f"sync-runs/{quote(sync_id, safe='')}")).text)
+        run: SyncRunInFull = self._send(Call("GET", f"sync-runs/{quote(sync_id, safe='')}")).body
         return run
 
     def expectations(self) -> Expectations:
         """How often each kind of record is to be pushed, and whether a push is overdue."""
-        read: Expectations = json.loads(self._send(Call("GET", "expectations")).text)
+        read: Expectations = self._send(Call("GET", "expectations")).body
         return read
 
     def set_expectations(self, change: SetExpectations) -> Expectations:
         """A kind that is left out stays as it is; None ends the expectation of a kind."""
-        now: Expectations = json.loads(self._send(Call("PUT", "expectations", json.dumps(change).encode())).text)
+        now: Expectations = self._send(Call("PUT", "expectations", json.dumps(change).encode())).body
         return now
 
     # Below this method `list` is no longer the built-in type.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import re
 from collections.abc import Callable
 from threading import Lock
@@ -71,8 +70,7 @@ class Fetched:
 
     def _fetch(self) -> str:
         answer = self._send(self._call)
-        body = json.loads(answer.text)
-        token, seconds = body.get("access_token"), body.get("expires_in", 3_600)
+        token, seconds = answer.body.get("access_token"), answer.body.get("expires_in", 3_600)
         if not isinstance(token, str):
             raise RequestFailed("POST /oauth/token", answer.status, answer.headers, answer.text)
         self._until = self._clock.now() + float(seconds) - SPARE_SECONDS

@@ -4,6 +4,7 @@ connection. Repeating a push is safe: the same push again leaves the same record
 from __future__ import annotations
 
 import http.client
+import json
 import random
 import re
 
@@ -75,15 +76,16 @@ class Exchange:
         sent_at = self._clock.now()
         try:
             answer = self._transport.exchange(call, {**({"authorization": value} if value else {}), **call.headers})
-        except (OSError, http.client.HTTPException, UnicodeDecodeError) as cause:
+            self._pacer.learn(window, answer.headers, sent_at)
+            # A proxy may answer 200 with a page of its own.
+            is_json = "json" in answer.headers.get("content-type", "json")
+            # The body is read here, so that a call whose answer was cut off is repeated.
+            if 200 <= answer.status < 300 and is_json and isinstance(answer.body, dict):
+                return answer
+        except (OSError, http.client.HTTPException, UnicodeDecodeError, json.JSONDecodeError) as cause:
             error = Unreachable(f"{what}: {self._root} does not answer ({str(cause) or type(cause).__name__})")
             error.__cause__ = cause
             return _Failure(error)
-        self._pacer.learn(window, answer.headers, sent_at)
-        # A proxy may answer 200 with a page of its own.
-        is_json = "json" in answer.headers.get("content-type", "json")
-        if 200 <= answer.status < 300 and is_json:
-            return answer
         failed = RequestFailed(what, answer.status, answer.headers, answer.text)
         if answer.status not in ASK_FOR_PATIENCE:
             raise failed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -91,9 +90,8 @@ def pages_of(send: Send, path: str, query: Mapping[str, object]) -> Iterator[Pag
     following: str | None = path + query_of({"limit": 100, **query})
     while following is not None:
         answer = send(Call("GET", following))
-        body = json.loads(answer.text)
         following = _next_of(answer.headers)
-        yield Page(body["entities"], body["total"], answer.headers.get("x-next-since"), following is None)
+        yield Page(answer.body["entities"], answer.body["total"], answer.headers.get("x-next-since"), following is None)
 
 
 def entities_of(pages: Iterator[Page[Entity]]) -> Iterator[Entity]:
@@ -132,7 +130,7 @@ def poll_feed(
     while True:
         begin = since if after is None else None
         query = {"after": after, "since": begin, "events": kinds, "limit": limit, "wait": wait_seconds}
-        page = json.loads(send(Call("GET", f"events{query_of(query)}")).text)
+        page = send(Call("GET", f"events{query_of(query)}")).body
         after = page["next"]
         yield PollPage(page["events"], after)
         if not wait_seconds and not page["more"]:

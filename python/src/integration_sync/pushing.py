@@ -83,7 +83,7 @@ class Pushing:
 
     def _request(self, path: str, body: bytes, start: int) -> PushOutcome:
         answer = self._send(Call("POST", path, body))
-        got = json.loads(answer.text)
+        got = answer.body
         sync_id = answer.headers.get("x-sync-id")
         for detail in got["details"]:
             detail["index"] += start

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import http.client
 import io
+import os
 import selectors
 import socket
 import time
@@ -32,6 +33,7 @@ class Transport:
         self._proxy = urlsplit(proxy if "://" in proxy else f"http://{proxy}") if proxy else None
         self._answer_seconds_max = answer_seconds_max
         self._idle: list[_Connection] = []
+        self._pid = os.getpid()
 
     def exchange(self, call: Call, headers: Mapping[str, str]) -> Answer:
         """Sends the call, and reads the whole answer. Raises OSError or HTTPException where the connection fails."""
@@ -55,6 +57,9 @@ class Transport:
             self._idle.pop()[0].close()
 
     def _take(self, until: float) -> _Connection:
+        # A process and its fork would read each other's answers.
+        if self._pid != os.getpid():
+            self._pid, self._idle = os.getpid(), []
         while True:
             try:
                 connection, timed = self._idle.pop()
