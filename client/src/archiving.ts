@@ -14,8 +14,8 @@ export async function archive(
   const all: ArchiveAnswer = { success: true, archived: 0, errors: [], records: [] };
   for (let from = 0; from < externalIds.length; from += idsMax) {
     const body = JSON.stringify({ externalIds: externalIds.slice(from, from + idsMax) });
-    const { text } = await send({ method: 'POST', path: `${kind}/archive`, body, signal });
-    const one: ArchiveAnswer = JSON.parse(text);
+    const call = { method: 'POST', path: `${kind}/archive`, body, signal };
+    const { body: one } = await send<ArchiveAnswer>(call);
     all.success &&= one.success;
     all.archived += one.archived;
     all.errors.push(...one.errors);

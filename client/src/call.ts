@@ -16,10 +16,9 @@ export interface Call {
   once?: boolean;
 }
 
-export interface Answer {
-  status: number;
+export interface Answer<Body> {
   headers: Headers;
-  text: string;
+  body: Body;
 }
 
-export type Send = (call: Call) => Promise<Answer>;
+export type Send = <Body>(call: Call) => Promise<Answer<Body>>;

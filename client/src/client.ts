@@ -82,9 +82,7 @@ function recordsOf({ exchange, send }: Record<'exchange' | 'send', Send>): Recor
     ...openPushing(send),
     ...openRecordListing(send),
     async token(signal) {
-      const { text } = await exchange({ method: 'GET', path: '/token', signal });
-      const answer: TokenAnswer = JSON.parse(text);
-      return answer;
+      return (await exchange<TokenAnswer>({ method: 'GET', path: '/token', signal })).body;
     },
     archive: (kind, externalIds, signal) => archive(send, kind, externalIds, signal),
   };

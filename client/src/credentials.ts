@@ -38,7 +38,7 @@ function openTokens(client: { clientId: string; clientSecret: string }, post: Se
   const basic = btoa(`${encodeForm(client.clientId)}:${encodeForm(client.clientSecret)}`);
 
   const fetchToken = async (): Promise<string> => {
-    const { headers, text } = await post({
+    const { headers, body } = await post<{ access_token?: unknown; expires_in?: unknown }>({
       method: 'POST',
       path: '/oauth/token',
       headers: {
@@ -47,12 +47,11 @@ function openTokens(client: { clientId: string; clientSecret: string }, post: Se
       },
       body: 'grant_type=client_credentials',
     });
-    const answer: { access_token?: unknown; expires_in?: unknown } = JSON.parse(text);
-    if (typeof answer.access_token !== 'string')
-      throw new RequestFailed('POST /oauth/token', 200, headers, text);
+    if (typeof body.access_token !== 'string')
+      throw new RequestFailed('POST /oauth/token', 200, headers, JSON.stringify(body));
     if (current !== undefined)
-      current.until = Date.now() + Number(answer.expires_in ?? 3_600) * 1_000 - spareMs;
-    return `Bearer ${answer.access_token}`;
+      current.until = Date.now() + Number(body.expires_in ?? 3_600) * 1_000 - spareMs;
+    return `Bearer ${body.access_token}`;
   };
 
   return {

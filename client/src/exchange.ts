@@ -35,7 +35,7 @@ export function openExchange(options: ExchangeOptions, authorize: (post: Send) =
     return signals.length > 1 ? AbortSignal.any(signals) : signals[0];
   };
 
-  const attempt = async (call: Call, until: number, authorization?: string): Promise<Answer> => {
+  const attempt = async (call: Call, until: number, authorization?: string) => {
     const window = await pacer.turn(signalOf(call), until);
     const sentAt = performance.now();
     const signals = [call.signal, options.signal, AbortSignal.timeout(answerMsMax)];
@@ -53,11 +53,11 @@ export function openExchange(options: ExchangeOptions, authorize: (post: Send) =
   /**
    * Makes one attempt. Returns the answer, or the reason to repeat the call. Throws an error that a repetition would not change.
    */
-  const attemptOr = async (call: Call, until: number, authorization?: string): Promise<Answer | Delay> => {
+  const attemptOr = async <Body>(call: Call, until: number, value?: string): Promise<Outcome<Body>> => {
     const what = `${call.method} ${call.path.split('?')[0]}`;
     try {
-      const { status, headers, text } = await attempt(call, until, authorization);
-      if (status >= 200 && status < 300 && !isPage(status, text)) return { status, headers, text };
+      const { status, headers, text } = await attempt(call, until, value);
+      if (status >= 200 && status < 300 && !isPage(status, text)) return answerOf(headers, text);
       const error = new RequestFailed(what, status, headers, text);
       if (!askForPatience.has(status) || (call.once === true && status !== 429)) throw error;
       const afterMs = Number.parseFloat(headers.get('retry-after') ?? '') * 1_000 || 0;
@@ -73,7 +73,7 @@ export function openExchange(options: ExchangeOptions, authorize: (post: Send) =
     }
   };
 
-  const repeat = async (call: Call, authorization?: Authorization): Promise<Answer> => {
+  const repeat = async <Body>(call: Call, authorization?: Authorization): Promise<Answer<Body>> => {
     const until = performance.now() + patienceMs;
     const signal = signalOf(call);
     let isRenewed = false;
@@ -82,8 +82,8 @@ export function openExchange(options: ExchangeOptions, authorize: (post: Send) =
     for (let failures = 0; ; failures += 1) {
       // An abort of this call ends only its own wait for the token, because other calls may wait for the same token.
       const value = authorization && (await unlessAborted(authorization.value(), signal));
-      const outcome = await attemptOr(call, until, value).catch((error: unknown) => {
-        if (mayBeDone && isGone(call, error)) return nothingLeft;
+      const outcome = await attemptOr<Body>(call, until, value).catch((error: unknown) => {
+        if (mayBeDone && isGone(call, error)) return answerOf<Body>(new Headers(), '');
         if (isRenewed || value === undefined || !isUnauthorized(error)) throw error;
         isRenewed = authorization?.renew(value) ?? false;
         if (!isRenewed) throw error;
@@ -107,6 +107,8 @@ export function openExchange(options: ExchangeOptions, authorize: (post: Send) =
   return (call) => repeat(call, authorization);
 }
 
+type Outcome<Body> = Answer<Body> | Delay;
+
 interface Delay {
   error: Error;
   /** Whether the rate limit refused the call (429). */
@@ -121,7 +123,11 @@ const isPage = (status: number, text: string): boolean => status !== 204 && !tex
 const isGone = ({ method }: Call, error: unknown): boolean =>
   method === 'DELETE' && error instanceof RequestFailed && error.status === 404;
 
-const nothingLeft: Answer = { status: 204, headers: new Headers(), text: '' };
+/** Throws for an answer that was cut off, whose call is then repeated: `fetch` also takes half of an answer in gzip for a whole. */
+const answerOf = <Body>(headers: Headers, text: string): Answer<Body> => ({
+  headers,
+  body: text === '' ? undefined : JSON.parse(text),
+});
 
 const isUnauthorized = (error: unknown): boolean => error instanceof RequestFailed && error.status === 401;
 

@@ -11,8 +11,8 @@ export interface ExpectationsOfPushes {
 export function openExpectations(send: Send): ExpectationsOfPushes {
   const path = 'expectations';
   return {
-    get: async () => JSON.parse((await send({ method: 'GET', path })).text),
+    get: async () => (await send<Expectations>({ method: 'GET', path })).body,
     set: async (change) =>
-      JSON.parse((await send({ method: 'PUT', path, body: JSON.stringify(change) })).text),
+      (await send<Expectations>({ method: 'PUT', path, body: JSON.stringify(change) })).body,
   };
 }

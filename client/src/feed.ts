@@ -38,8 +38,8 @@ export async function* pollFeed(
   for (;;) {
     const begin = after === undefined ? since : undefined;
     const query = queryOf({ after, since: begin, events: events?.join(','), limit, wait });
-    const { text } = await send({ method: 'GET', path: `events${query}`, signal });
-    const page: { events: FedEvent[]; next: string; more: boolean } = JSON.parse(text);
+    const call = { method: 'GET', path: `events${query}`, signal };
+    const { body: page } = await send<{ events: FedEvent[]; next: string; more: boolean }>(call);
     after = page.next;
     yield { entities: page.events, next: page.next };
     if ((wait ?? 0) === 0 && !page.more) return;

@@ -1,5 +1,5 @@
 // Listings as iterators: each follows the header `Link` from page to page, and shows no record twice.
-import type { Answer, Send } from './call.ts';
+import type { Call, Send } from './call.ts';
 import { pollFeed, type FedEvent, type FeedPoll, type PollPage } from './feed.ts';
 import type { Kind, ListedOf } from './kinds.ts';
 import { queryOf, type Query } from './query.ts';
@@ -56,12 +56,12 @@ export async function* pagesOf<Entity>(
   if ([query['externalId'] ?? ['']].flat().length === 0) return;
   let next: string | undefined = path + queryOf({ limit: 100, ...query });
   while (next !== undefined) {
-    const { headers, text }: Answer = await send({ method: 'GET', path: next, signal });
-    const { entities, total }: { entities: Entity[]; total: number } = JSON.parse(text);
+    const call: Call = { method: 'GET', path: next, signal };
+    const { headers, body } = await send<{ entities: Entity[]; total: number }>(call);
     next = nextOf(headers);
     yield {
-      entities,
-      total,
+      entities: body.entities,
+      total: body.total,
       nextSince: headers.get('x-next-since') ?? undefined,
       isLast: next === undefined,
     };
@@ -129,8 +129,8 @@ export function openListing(send: Send): Listing {
     poll,
     runs: ({ signal, ...query } = {}) => entitiesOf(send, 'sync-runs', query, signal),
     async run(syncId, signal) {
-      const { text } = await send({ method: 'GET', path: `sync-runs/${encodeURIComponent(syncId)}`, signal });
-      return JSON.parse(text);
+      const call = { method: 'GET', path: `sync-runs/${encodeURIComponent(syncId)}`, signal };
+      return (await send<SyncRunInFull>(call)).body;
     },
   };
 }

@@ -41,8 +41,8 @@ export function openPushing(send: Send): Pushing {
     body: string,
     { signal, repeated }: PlanOptions,
   ): Promise<PushOutcome> => {
-    const { headers, text } = await send({ method: 'POST', path, body, signal, repeated });
-    const answer: BatchPlanAnswer = JSON.parse(text);
+    const call = { method: 'POST', path, body, signal, repeated };
+    const { headers, body: answer } = await send<BatchPlanAnswer>(call);
     const syncId = headers.get('x-sync-id');
     return { ...answer, ddsCreated: answer.ddsCreated ?? [], syncIds: syncId === null ? [] : [syncId] };
   };

@@ -57,10 +57,10 @@ const at = (id: string, rest = ''): string => `webhook-events/${encodeURICompone
 export function openWebhooks(send: Send): Webhooks {
   const post = async <Answer>(path: string, body?: object): Promise<Answer> => {
     const sent = body === undefined ? {} : { body: JSON.stringify(body) };
-    return JSON.parse((await send({ method: 'POST', path, once: true, ...sent })).text);
+    return (await send<Answer>({ method: 'POST', path, once: true, ...sent })).body;
   };
   const read = async <Answer>(path: string): Promise<Answer> =>
-    JSON.parse((await send({ method: 'GET', path })).text);
+    (await send<Answer>({ method: 'GET', path })).body;
   async function* entities<Entity>(path: string, query: object): AsyncGenerator<Entity, void, undefined> {
     for await (const page of pagesOf<Entity>(send, path, { ...query }, undefined)) yield* page.entities;
   }
@@ -70,12 +70,12 @@ export function openWebhooks(send: Send): Webhooks {
       if (key === undefined) return post('webhook-events', webhook);
       const headers = { 'idempotency-key': key };
       const body = JSON.stringify(webhook);
-      return JSON.parse((await send({ method: 'POST', path: 'webhook-events', headers, body })).text);
+      return (await send<RegisteredWebhook>({ method: 'POST', path: 'webhook-events', headers, body })).body;
     },
     list: (query = {}) => entities('webhook-events', query),
     get: (id, { details } = {}) => read(at(id, details === true ? '?details=true' : '')),
     change: async (id, change) =>
-      JSON.parse((await send({ method: 'PATCH', path: at(id), body: JSON.stringify(change) })).text),
+      (await send<Webhook>({ method: 'PATCH', path: at(id), body: JSON.stringify(change) })).body,
     async remove(id) {
       await send({ method: 'DELETE', path: at(id) });
     },

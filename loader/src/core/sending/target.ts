@@ -18,7 +18,7 @@ export async function integrationOf(client: RecordClient): Promise<string | unde
   try {
     return (await client.token()).integrationId;
   } catch (error) {
-    if (error instanceof RequestFailed || error instanceof SyntaxError) return undefined;
+    if (error instanceof RequestFailed) return undefined;
     throw error;
   }
 }
