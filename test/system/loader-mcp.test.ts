@@ -1,7 +1,9 @@
+import { createServer } from 'node:http';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { startAgent, startRecorder, type Recorder } from '../support/agent.ts';
 import { eventually } from '../support/eventually.ts';
 import { openLoader, useLoader, type Loader } from '../support/loader-command.ts';
+import { listen } from '../support/servers.ts';
 import { openReceiver, type Receiver } from '../support/receiver.ts';
 import { openClient } from '../support/stack.ts';
 
@@ -189,6 +191,44 @@ it('the MCP server shows nothing of another integration', async () => {
   await agent.end();
 });
 
+it('the MCP server ends a cancelled call, for which no later call waits', async () => {
+  let asked = 0;
+  const server = createServer((_incoming, answer) => {
+    asked += 1;
+    if (asked > 1) answer.end('{"entities":[],"total":0}');
+  });
+  await using silent = await listen(server);
+  const { stack, acme, folder } = at;
+  const agent = await startAgent(
+    openLoader({
+      stack: { gateway: silent.url, token: (of) => stack.token(of) },
+      integration: acme.integration,
+      folder: folder.path,
+    }),
+  );
+  const say = (message: object): Promise<void> =>
+    agent.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+  const params = { name: 'list_runs', arguments: {} };
+  await say({ id: 'first', method: 'tools/call', params });
+  await say({ id: 'waiting', method: 'tools/call', params });
+  await eventually(
+    () => Promise.resolve(asked),
+    (count) => count === 1,
+  );
+  for (const requestId of ['waiting', 'first'])
+    await say({ method: 'notifications/cancelled', params: { requestId } });
+  expect(await agent.use('list_runs', {})).toMatchObject({ isError: false, data: { entries: [] } });
+  expect(asked).toBe(2);
+  await agent.end();
+});
+
+it('the MCP server says once what is wrong with an argument', async () => {
+  const agent = await startAgent(loader);
+  const { text } = await agent.use('list_runs', { since: 'yesterday' });
+  expect(text.split('expected a day such as 2026-03-31')).toHaveLength(2);
+  await agent.end();
+});
+
 it('the MCP server survives malformed messages, wrong arguments and 10 MB of input, and ends above 16 MiB', async () => {
   const agent = await startAgent(loader);
   await agent.write('nonsense\n[]\n{"jsonrpc":"1.0"}\n\u0000\n');
@@ -197,6 +237,8 @@ it('the MCP server survives malformed messages, wrong arguments and 10 MB of inp
     {},
     { kind: 'vendors' },
     { kind: 'suppliers', externalIds: 'S-1' },
+    // No ids are no question: the answer would say that there are no records.
+    { kind: 'suppliers', externalIds: [] },
     { kind: 'suppliers', x: 1 },
   ])
     expect(await agent.use('find_records', args)).toMatchObject({ isError: true });

@@ -101,11 +101,13 @@ function serverOf(client: Reading, version: string): McpServer {
       idempotentHint: true,
       openWorldHint: true,
     };
-    server.registerTool(name, { title, description, inputSchema, annotations }, (args) =>
-      inTurn(async () =>
-        args.more === undefined
-          ? answers.begin(name, await tool.find(args, client))
-          : answers.more(name, args.more),
+    server.registerTool(name, { title, description, inputSchema, annotations }, (args, { mcpReq }) =>
+      inTurn(
+        async () =>
+          args.more === undefined
+            ? answers.begin(name, await tool.find(args, client))
+            : answers.more(name, args.more),
+        mcpReq.signal,
       ),
     );
   };
@@ -118,17 +120,27 @@ function serverOf(client: Reading, version: string): McpServer {
   return server;
 }
 
-/** Carries out calls one at a time, in the order of their arrival, so that an agent is one caller of the service. */
-function oneAfterTheOther(): (call: () => Promise<string>) => Promise<CallToolResult> {
+type Call = () => Promise<string>;
+
+/**
+ * Carries out calls one at a time, in the order of their arrival, so that an agent is one caller of the service. No call waits for
+ * a cancelled one.
+ */
+function oneAfterTheOther(): (call: Call, signal: AbortSignal) => Promise<CallToolResult> {
   let last: Promise<unknown> = Promise.resolve();
   let waiting = 0;
-  return async (call) => {
+  return async (call, signal) => {
     if (waiting >= waitingMax) return failed(`${waitingMax} calls wait already.`);
     waiting += 1;
-    const result = last.then(() => call().then(answered, (error: unknown) => failed(stopOf(error).message)));
+    const cancelled = new Promise<CallToolResult>((resolve) => {
+      signal.addEventListener('abort', () => resolve(failed('The call was cancelled.')), { once: true });
+    });
+    const carryOut = (): Promise<CallToolResult> =>
+      call().then(answered, (error: unknown) => failed(stopOf(error).message));
+    const result = last.then(() => (signal.aborted ? cancelled : Promise.race([carryOut(), cancelled])));
     last = result.catch(() => undefined);
     try {
-      return await result;
+      return await Promise.race([result, cancelled]);
     } finally {
       waiting -= 1;
     }

@@ -31,9 +31,10 @@ const time = (description: string) => ({
   type: 'string',
   description: `${description}, as 2026-01-31T08:00:00Z`,
 });
-const ids = (maxItems: number, description: string) => ({
+const ids = (minItems: number, maxItems: number, description: string) => ({
   type: 'array',
   items: { type: 'string', maxLength: 1_000 },
+  minItems,
   maxItems,
   description,
 });
@@ -50,7 +51,7 @@ export const findRecords: Tool<{ kind: Kind; externalIds?: string[]; changedSinc
     'By externalIds, by a time since which they changed, or all in order of creation. An id that is not there is absent.',
   properties: {
     kind,
-    externalIds: ids(100, 'Only the records with these ids'),
+    externalIds: ids(1, 100, 'Only the records with these ids'),
     changedSince: time('Only records that changed after this time'),
   },
   required: ['kind'],
@@ -112,7 +113,7 @@ export const planPush: Tool<Planning> = {
       maxItems: itemsMax,
       description: 'Items as a push has them, each with its externalId',
     },
-    assume: ids(itemsMax, 'Ids of referenced records that count as existing'),
+    assume: ids(0, itemsMax, 'Ids of referenced records that count as existing'),
     autoCreateDDS: { type: 'boolean', description: 'For batches: whether statements would be drafted' },
   },
   required: ['kind', 'items'],
@@ -170,7 +171,7 @@ export const listEvents: Tool<{ since?: string; after?: string; kinds?: EventKin
       maxLength: 1_000,
       description: 'The next of an earlier answer, in place of since',
     },
-    kinds: ids(50, 'Only these kinds, such as supplier.updated or sync.completed'),
+    kinds: ids(1, 50, 'Only these kinds, such as supplier.updated or sync.completed'),
   },
   required: [],
   async find({ since, after, kinds: events }, client) {

@@ -26,7 +26,8 @@ function refusalOf(error: RequestFailed): Stop {
   if (error.status === 401)
     return new Stop('401: the service does not take the key. Is it whole, of this service, and not expired?');
   if (error.status === 403) return new Stop(`403: the key lacks the scope ${error.scope ?? 'for this'}.`);
-  const details = error.errors.map(({ pointer, detail }) => `\n  ${pointer}: ${detail}`);
+  const unsaid = error.errors.filter(({ detail }) => !error.message.includes(detail));
+  const details = unsaid.map(({ pointer, detail }) => `\n  ${pointer}: ${detail}`);
   return new Stop(error.message + details.join(''), undefined, { cause: error });
 }
 
