@@ -1,14 +1,19 @@
 // The state with which a load begins: a new state, or the saved state of an interrupted load.
-import { dirname, resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { Stop } from '../core/exit.ts';
 import { hashOf } from '../platform/node.ts';
+import { rulesFor, type LoadMap } from '../core/mapping/map.ts';
 import { changed, placeOf, standardInput, type Source } from '../core/reading/source.ts';
 import { isBelowHere } from '../disk/own-files.ts';
 import { isRejectsOf, type History } from '../core/sending/history.ts';
 import { newFile, type FileState, type LoadState } from '../core/sending/state.ts';
 import { readJson, stateFile } from '../disk/state-file.ts';
+import { rulesOf, type FileValues } from '../options.ts';
+import { readMapFile } from './map-file.ts';
 
-export interface StateValues {
+export interface StateValues extends FileValues {
+  map?: string | undefined;
   state: string;
   rejects?: string | undefined;
   results?: string | undefined;
@@ -55,6 +60,7 @@ export async function resumedState(values: StateValues, files: readonly string[]
   if (files.some((file) => !state.files.some(({ path }) => path === resolve(file)))) {
     throw new Stop('--resume goes on with the files of the load that was interrupted, and takes no others.');
   }
+  refuseOthers(state, values, await readMapFile(values.map));
   await refuseOutside(state, values);
   for (const { path, hash } of state.files) {
     if ((await hashOf(path)) !== hash) {
@@ -62,6 +68,27 @@ export async function resumedState(values: StateValues, files: readonly string[]
     }
   }
   return state;
+}
+
+/** Refuses options that the interrupted load did not have: they would hold for a part of the rows, or for none. */
+function refuseOthers(state: LoadState, values: StateValues, map: LoadMap): void {
+  const { rejects, results } = values;
+  const other = [
+    ...(rejects !== undefined && resolve(rejects) !== state.rejectsFolder ? ['--rejects'] : []),
+    ...(results !== undefined && resolve(results) !== state.results?.path ? ['--results'] : []),
+    ...(values['auto-create-dds'] && !state.autoCreateDDS ? ['--auto-create-dds'] : []),
+    ...state.files.flatMap(({ path, sheet, kind, rules }) => {
+      const given = { ...rulesFor(map, basename(path), sheet), ...rulesOf(values) };
+      const kept = new Map(Object.entries({ ...rules, kind }));
+      return Object.entries(given).flatMap(([name, rule]) =>
+        isDeepStrictEqual(rule, kept.get(name)) ? [] : [name],
+      );
+    }),
+  ].at(0);
+  if (other !== undefined)
+    throw new Stop(
+      `The load that was interrupted had another ${other}, which --resume does not change: load anew, without --resume.`,
+    );
 }
 
 /**

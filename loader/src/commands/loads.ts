@@ -104,7 +104,7 @@ const workOf = (args: readonly string[]): string => ['load', ...args].join(' ').
 
 async function inputsOf(values: Values, files: readonly string[], usage: string): Promise<Input[]> {
   if (files.length === 0) throw new Stop(`Which files?\n\n${usage}`);
-  const map = values.map === undefined ? new Map() : await readMapFile(values.map);
+  const map = await readMapFile(values.map);
   return resolveInputs({ files, map, rules: rulesOf(values) });
 }
 

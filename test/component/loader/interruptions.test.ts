@@ -180,6 +180,49 @@ it('after Ctrl-C a load repeats no push, and says that --resume goes on', async 
   expect(pushes).toBe(2);
 });
 
+it('a load resumes with the options of the interrupted load, and refuses others', async () => {
+  const path = join(folder.path, 'suppliers.csv');
+  await writeFile(path, `externalId;name;country\n${'S-1;One;DE\n'.repeat(1_000)}`);
+  const write = async (name: string, country: string | null): Promise<string> => {
+    const map = join(folder.path, name);
+    const columns = { externalId: 'externalId', name: 'name', country };
+    await writeFile(map, JSON.stringify({ '*.csv': { columns } }));
+    return map;
+  };
+  const map = await write('map.json', null);
+  const otherMap = await write('other-map.json', 'code');
+  let pushes = 0;
+  let isAway = true;
+  await using service = await serve(async (asked, answer) => {
+    if (asked.method === 'GET') answer.end('{"entities":[],"total":0}');
+    else if ((pushes += 1) > 1 && isAway) answer.writeHead(503).end();
+    else {
+      const { suppliers } = (await readJson(asked)) as { suppliers: object[] };
+      const details = suppliers.map((_item, index) => ({ index, action: 'created', problems: [] }));
+      answer.end(JSON.stringify({ records: [], details }));
+    }
+  });
+  const load = (...args: string[]) =>
+    runAt(service.url, 'load', path, '--patience', '1', '--state', join(folder.path, 'state'), ...args);
+  const own = ['--encoding', 'cp850', '--map', map];
+  expect((await load(...own)).code).toBe(1);
+  isAway = false;
+  const before = pushes;
+  for (const [other, ...options] of [
+    ['encoding', '--encoding', 'windows-1252'],
+    ['columns', '--map', otherMap],
+    ['kind', '--kind', 'products'],
+    ['--results', '--results', 'results.csv'],
+    ['--auto-create-dds', '--auto-create-dds'],
+  ] as const)
+    expect(await load('--resume', ...options)).toEqual({
+      code: 3,
+      err: `The load that was interrupted had another ${other}, which --resume does not change: load anew, without --resume.\n`,
+    });
+  expect(pushes).toBe(before);
+  expect((await load('--resume', ...own)).code).toBe(0);
+});
+
 it('a Singer target closes the file of rejected records', async () => {
   await using service = await serve((_asked, answer) => {
     const problems = [
