@@ -167,6 +167,9 @@ it('a replica notes that a stream has no leader while the server of its only cop
     await using _away = await away(cluster.servers.slice(2));
     await eventually(isLed, (led) => led === false, 30_000);
     expect(watching.streamNotes()).toContain(`NATS has no leader for ${alone}.`);
+    // Two of three servers are up, and so JetStream answers for all other streams.
+    const [found] = await watching.inspectStreams([spec(alone, {})]);
+    expect(found).toMatchObject({ name: alone, standing: 'leaderless' });
     // So a handler answers 503 that asks the stream.
     const error: unknown = await watching.streamFacts(alone).catch((reason: unknown) => reason);
     expect(error instanceof Failure ? error : failureOfStream(error)).toMatchObject({ code: 'unavailable' });

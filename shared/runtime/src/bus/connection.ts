@@ -12,6 +12,8 @@ import { isRenewed, subscribeLasting } from './lasting.ts';
 
 /** How long a request to the JetStream API waits for the leader, which may have died; a retry reaches the next leader. */
 const apiTimeoutMs = 3_000;
+/** For a list, nats-server waits 4 s for the leaders of all streams, and then leaves out streams without a leader. */
+const listTimeoutMs = 5_000;
 const defaultPayloadBytes = 1_048_576;
 
 export type Connection = Awaited<ReturnType<typeof openConnection>>;
@@ -39,8 +41,8 @@ export async function openConnection(options: ConnectionOptions) {
   // Each service has its own inbox prefix, so that NATS permissions keep other services from reading its answers.
   const inboxPrefix = `_INBOX_${options.name}`;
   const { nats, waits } = await connectPatiently({ ...options, inboxPrefix });
-  const asking = { ...options.jetstream, checkAPI: false, timeout: apiTimeoutMs };
-  const manager = await jetstreamManager(nats, asking);
+  const asking = { ...options.jetstream, checkAPI: false };
+  const manager = await jetstreamManager(nats, { ...asking, timeout: apiTimeoutMs });
   const inbox = openInbox(nats, inboxPrefix);
   const connectivity = openConnectivity(() => nats.isClosed());
   const hasOthers = otherServers(nats, options.url);
@@ -74,6 +76,7 @@ export async function openConnection(options: ConnectionOptions) {
     nats,
     stream: jetstream(nats, { ...options.jetstream }),
     manager,
+    lister: await jetstreamManager(nats, { ...asking, timeout: listTimeoutMs }),
     inbox,
     absences: openAbsences(),
     log,

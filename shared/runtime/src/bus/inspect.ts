@@ -51,10 +51,10 @@ export async function inspectStreams(
   connection: Connection,
   expected: readonly StreamSpec[],
 ): Promise<InspectedStream[]> {
-  const all = await askJetStream(connection, () => Array.fromAsync(connection.manager.streams.list()));
+  const all = await askJetStream(connection, () => Array.fromAsync(connection.lister.streams.list()));
   const found = new Map(all.map((info) => [info.config.name, info]));
   const inspect = async (info: StreamInfo, spec: StreamSpec | undefined): Promise<InspectedStream> => {
-    const list = () => Array.fromAsync(connection.manager.consumers.list(info.config.name));
+    const list = () => Array.fromAsync(connection.lister.consumers.list(info.config.name));
     const consumers = await askJetStream(connection, list);
     const inspectOne = (one: ConsumerInfo) => inspectConsumer(info.config.name, one);
     return { ...describeStream(info, spec), consumers: consumers.map(inspectOne) };

@@ -205,7 +205,7 @@ function openOtherStreams(connection: Connection) {
       if (own === undefined || performance.now() < notBeforeMs) return;
       const names = own;
       try {
-        const all = await connection.whileConnected(() => Array.fromAsync(connection.manager.streams.list()));
+        const all = await connection.whileConnected(() => Array.fromAsync(connection.lister.streams.list()));
         failures = 0;
         const ours = all.filter(({ config }) => names.has(config.name));
         const readers = await Promise.all(ours.map((info) => strangeReaders(connection, info)));
@@ -235,7 +235,7 @@ function notesOfOther(info: StreamInfo, ours: ReadonlySet<string>): string[] {
 
 async function strangeReaders(connection: Connection, { config, state }: StreamInfo): Promise<string[]> {
   if (state.consumer_count === 0) return [];
-  const list = () => Array.fromAsync(connection.manager.consumers.list(config.name));
+  const list = () => Array.fromAsync(connection.lister.consumers.list(config.name));
   const consumers = await connection.whileConnected(list);
   return consumers.flatMap((info) => {
     const strangeness = strangenessOf(config.name, info);
