@@ -25,7 +25,7 @@ const ofRequests: readonly MetricRow[] = [
   },
   {
     metrics: [counter('sync_request_errors_total', 'subject', 'outcome')],
-    says: 'Requests answered 5xx. `unavailable`: an engine or service is away or busy.',
+    says: 'Requests answered 5xx. `unavailable`: MongoDB, NATS or a service is away or busy.',
   },
   {
     metrics: [histogram('sync_request_seconds', 'subject')],

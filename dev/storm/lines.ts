@@ -89,7 +89,7 @@ export interface DeliveryLine {
   /** What the receiver answered; 0 where it broke the connection. */
   status: number;
   genuine: boolean;
-  /** The sender was gone before the answer. An attempt that a replica cuts off, as it releases its partition, is in no log. */
+  /** The replica of webhooks ended the request before the answer: it released a partition, and its attempt log lacks the attempt. */
   unheard?: true;
   /** Whether the delivery is of a drill. */
   drill?: boolean;

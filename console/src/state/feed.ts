@@ -183,7 +183,7 @@ function unknown(before: readonly FeedEvent[], events: readonly FeedEvent[]): Fe
 export const newest = (before: readonly FeedEvent[], events: readonly FeedEvent[]): readonly FeedEvent[] =>
   events.length === 0 ? before : [...unknown(before, events).toReversed(), ...before].slice(0, keptEventsMax);
 
-/** Counts events in the second in which they occurred, by the browser's clock: the page may read them much later. */
+/** Counts each event in the second in which the event occurred, not in which the page reads the event. The seconds are of the browser's clock. */
 function counted(
   before: ReadonlyMap<number, number>,
   events: readonly FeedEvent[],

@@ -94,7 +94,7 @@ it('the model of npm run storm allows a cut-off push or the next push to create 
   expect(isExplained(past([first, again('UPDATED')], [created('2')], { name: 'A' }))).toBe(false);
 });
 
-it('npm run storm accepts a cut-off push with or without an item whose reference was being erased', () => {
+it('npm run storm accepts that a cut-off push stores, or does not store, an item that refers to a record that is being erased', () => {
   const begun = { lane: 'a', integration: 'i', drafting: false, wrong: [], gateway: 0, begunAt: '' };
   const items = [
     { externalId: 'p-1', name: 'A' },

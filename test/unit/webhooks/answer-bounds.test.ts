@@ -83,7 +83,7 @@ it('each answer on a kept connection may use the limits of pieces and of bytes i
   expect(pair.errors).toEqual([]);
 });
 
-it('an answer is parsed in chunks of 2 KiB; after a refusal the rest of the answer is dropped', async () => {
+it('an answer is parsed in chunks of 2 KiB; after the parser refuses a chunk, the rest of the answer is dropped', async () => {
   await using pair = await openPair();
   pair.request();
   expect(await pair.answer('.'.repeat(5_000), 2_048)).toBe(2_048);

@@ -53,7 +53,7 @@ describe('the body of a failed answer', () => {
     expect(textOfBody(Buffer.from('nicht verfügbar'))).toBe('nicht verfügbar');
   });
 
-  it('is valid text although the answer is binary', () => {
+  it('is stored as valid text, even if the receiver answers with binary data', () => {
     expect(textOfBody(Buffer.from([0xff, 0x00, 0xfe, 0x41]))).toBe('\ufffd\u0000\ufffdA');
   });
 

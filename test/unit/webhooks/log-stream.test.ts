@@ -73,7 +73,7 @@ it('a restored log is noticed although it has grown beyond its former end', asyn
   expect(stream.restores.validThrough(stream.newest)).toBe(Infinity);
 });
 
-it('a restored log is noticed while the request to nats-server waits for a connection', async () => {
+it('webhooks notices that the log is restored while a request to nats-server waits for a connection', async () => {
   const { stream, restore, whenAsked } = setUp();
   const { id } = await stream.look();
   whenAsked(() => {
@@ -84,7 +84,7 @@ it('a restored log is noticed while the request to nats-server waits for a conne
   expect(stream.facts.id).toBe(`${id}#1`);
 });
 
-it('a restored log is noticed while it grows beyond its former end', async () => {
+it('webhooks notices that the log was restored, although the log grows beyond its former end meanwhile', async () => {
   const { stream, growAfter, shorten, whenAsked } = setUp();
   const { id } = await stream.look();
   shorten(90);

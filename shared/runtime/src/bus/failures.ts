@@ -45,7 +45,7 @@ export function failureOfRequest(error: unknown, subject: string): Failure {
   return away('The message bus did not take the request; try again shortly.');
 }
 
-/** Undefined if the error is no outage of JetStream. nats-server answers 400 where the request is wrong, which is a bug. */
+/** Undefined if the error is no outage of JetStream. An answer 400 of nats-server is none: this service has sent a wrong request. */
 export function failureOfStream(error: unknown): Failure | undefined {
   if (!isOutage(error)) return undefined;
   const detail = 'A stream of NATS is away or has no leader; try again shortly.';
