@@ -267,3 +267,23 @@ it('a push with a time in the future counts as made when the check for overdue p
   laterMs += hourMs + 11 * secondMs;
   expect(await announced(caller, 1)).toHaveLength(1);
 });
+
+it('an expectation is checked in time by a replica that starts once a clock that was a year ahead is set right', async () => {
+  await using alone = await openWorld(inject('engines').mongodb);
+  const caller = alone.caller();
+  await using _batches = await alone.startBatches();
+  const early = await alone.startCatalog();
+  await caller.expect(everyHour);
+  await early[Symbol.asyncDispose]();
+  const ahead = await alone.startCatalog({ now: () => Date.now() + 365 * 24 * hourMs });
+  expect(await announced(caller, 1)).toHaveLength(1);
+  await ahead[Symbol.asyncDispose]();
+  await using _right = await alone.startCatalog();
+  await caller.push('suppliers', [supplier]);
+  const overdue = { integration: caller.integration, overdue: { $exists: true } };
+  await eventually(
+    () => alone.store.collection('catalog_expectations').countDocuments(overdue),
+    (count) => count === 0,
+    foundWithinMs,
+  );
+});

@@ -24,6 +24,9 @@ export function dueAtOf({ everyHours, setAt, pushedAt }: Timing): Date {
 export const nextCheckAt = (timing: Timing, at: Date): Date =>
   new Date(Math.min(dueAtOf(timing).getTime() + graceMs, at.getTime() + checkEveryMs));
 
+/** No replica puts a check off for longer, if the clocks of replicas differ by less than six hours. */
+export const latestCheckAt = (at: Date): Date => new Date(at.getTime() + 2 * checkEveryMs);
+
 type Run = Pick<SyncRun, 'syncId' | 'completedAt'>;
 
 /** What a check learns from the pushes that it has read. */

@@ -75,6 +75,10 @@ export async function openExpectationStore(store: Pick<Store, 'collection' | 'en
     async end(expected: Expected): Promise<void> {
       await expectations.deleteOne({ _id: idOf(expected) });
     },
+    /** Makes the checks after `late` due: a replica whose clock was ahead has put them off. */
+    async bringForward(late: Date, at: Date): Promise<void> {
+      await expectations.updateMany({ checkAt: { $gt: late } }, { $set: { checkAt: at } });
+    },
     /** Expectations whose check is due, the longest due first. */
     due: (at: Date, countMax: number): Promise<Expectation[]> =>
       expectations

@@ -3,6 +3,7 @@ import { entityTypes } from '@integration-sync/contracts';
 import { gaugeByLabel, readInTime } from '@integration-sync/runtime/metrics';
 import type { RecordServiceParts, RunJournal } from '@integration-sync/sync';
 import { openChecks } from './checks.ts';
+import { latestCheckAt } from './due.ts';
 import { getExpectations, setExpectations } from './handlers.ts';
 import { readPushesOf } from './read-pushes.ts';
 import { openExpectationStore } from './expectation-store.ts';
@@ -11,6 +12,8 @@ import { openExpectationStore } from './expectation-store.ts';
 export async function openExpectations(parts: RecordServiceParts, journals: readonly RunJournal[]) {
   const { store, registry, use } = parts;
   const expectations = await openExpectationStore(store);
+  const at = new Date(parts.now());
+  await expectations.bringForward(latestCheckAt(at), at);
   const options = { ...parts, expectations, read: readPushesOf(journals) };
   gaugeByLabel(registry, {
     name: 'sync_overdue',
