@@ -66,6 +66,7 @@ export async function openEngine(options: EngineOptions, opening: AsyncDisposabl
     ...kinds.map(({ plural }) => store.ensureIndexes(plural, listingIndexes)),
     ...drafted.map((collection) => store.ensureIndexes(collection, [...listingIndexes, statusIndex])),
   ]);
+  await journal.bringForward(new Date(now()));
   return {
     service,
     log,

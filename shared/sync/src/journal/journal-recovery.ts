@@ -2,7 +2,7 @@
 import { isFirst, isFound, type Collection } from '@integration-sync/runtime/store';
 import type { Completion, Entries, Entry } from './journal-entry.ts';
 import { untilAnnounced } from './journal-pushes.ts';
-import { dueAfter, dueAgainAfter, expiryAfter, lookAfter } from './journal-times.ts';
+import { dueAfter, dueAgainAfter, dueWithinMs, expiryAfter, lookAfter } from './journal-times.ts';
 
 /** Stored under the sync id of a push that died before it had an entry, so that its process can no longer insert the entry. */
 export interface Tombstone {
@@ -19,6 +19,11 @@ export function openRecoveryJournal(entries: Entries, tombstones: Collection<Tom
     /** Inserts a tombstone. False if an entry or a tombstone with this sync id exists. */
     bury: (syncId: string, at: Date): Promise<boolean> =>
       isFirst(tombstones.insertOne({ _id: syncId, expireAt: expiryAfter(at) })),
+    /** At the start of a replica: corrects due times of a replica whose clock was ahead. Its writes may still arrive. */
+    async bringForward(at: Date): Promise<void> {
+      const late = { due: { $gt: new Date(at.getTime() + dueWithinMs) } };
+      await entries.updateMany(late, { $set: { due: lookAfter(at) } }, { hint: 'left-behind' });
+    },
     /** The entries that are due, that is, on which no replica works any more; the longest due first. */
     leftBehind: (at: Date, countMax: number) =>
       entries

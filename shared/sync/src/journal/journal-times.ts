@@ -7,6 +7,9 @@ export const ownedMs = 15_000;
 /** How long an entry is watched: until no write can arrive. After a minute of silence the driver sends a write again. */
 export const watchMs = 150_000;
 
+/** A time so far ahead is of a replica whose clock was wrong. */
+export const dueWithinMs = 2 * 60 * 60 * 1_000;
+
 const keptMs = limits.runsKeptDays * 24 * 60 * 60 * 1_000;
 
 export const dueAfter = (at: Date): Date => new Date(at.getTime() + ownedMs);

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Engine, KindEngine } from '../engine.ts';
 import type { LeftBehind } from '../journal/journal-recovery.ts';
+import { dueWithinMs } from '../journal/journal-times.ts';
 import { settleEntry } from './recover.ts';
 
 const everyMs = 5_000;
@@ -128,8 +129,10 @@ const forgottenMs = 30_000;
 
 export async function closeForgotten(engine: Needed): Promise<void> {
   for (const { _id: key, open } of await engine.watermarks.withOpen()) {
-    const oldestMs = engine.now() - forgottenMs;
-    const old = Object.entries(open).filter(([, openedAt]) => openedAt < oldestMs);
+    const now = engine.now();
+    const old = Object.entries(open).filter(
+      ([, openedAt]) => openedAt < now - forgottenMs || openedAt > now + dueWithinMs,
+    );
     const pending = await engine.journal.pendingAmong(old.map(([syncId]) => syncId));
     for (const [syncId, openedAt] of old) {
       if (pending.has(syncId) || !(await isOver(engine, syncId))) continue;
