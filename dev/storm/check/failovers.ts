@@ -2,7 +2,7 @@
 import { isOfCluster, isOfOneNode } from '../fault.ts';
 import type { FaultLine, LeaderLine } from '../lines.ts';
 import { isMeantFor } from './deliveries.ts';
-import { isTaken, nameOf, type Check, type Facts } from './facts.ts';
+import { isTaken, nameOf, syncIdOf, type Check, type Facts } from './facts.ts';
 import type { Push } from './push.ts';
 import { seconds } from './times.ts';
 
@@ -76,20 +76,26 @@ function hindrancesOf(facts: Facts, leaders: readonly LeaderLine[]): Hindrance[]
   ];
 }
 
-/** Overdue pushes are announced within a minute (expectations.ts). */
-const isOfPush = ({ body: { data } }: Facts['events'][number]): boolean => !('dueAt' in data);
+/** Overdue pushes are announced within a minute (expectations.ts), and an overwritten statement has the time when its push began. */
+function timedOf({ events, runs }: Facts): Facts['events'] {
+  const begins = new Map(runs.map(({ run }) => [run.syncId, run.startedAt]));
+  return events.filter(({ id, body: { data, timestamp } }) => {
+    return !('dueAt' in data) && !('ddsId' in data && begins.get(syncIdOf(id)) === timestamp);
+  });
+}
 
-const storedOf = ({ events, toLedger }: Facts): Done[] =>
-  events.filter(isOfPush).map(({ id, body, storedAt }) => {
-    return { what: id, sinceMs: toLedger(body.timestamp), doneMs: toLedger(storedAt) };
+const storedOf = (facts: Facts): Done[] =>
+  timedOf(facts).map(({ id, body, storedAt }) => {
+    return { what: id, sinceMs: facts.toLedger(body.timestamp), doneMs: facts.toLedger(storedAt) };
   });
 
 /** For each event and healthy receiver, the first successful delivery. */
-function deliveredOf({ events, endpoints, hitsOf, toLedger }: Facts): Done[] {
+function deliveredOf(facts: Facts): Done[] {
+  const { endpoints, hitsOf, toLedger } = facts;
   const steady = endpoints.filter(({ behaviour }) => behaviour === 'steady');
-  const wanted = events
-    .filter(isOfPush)
-    .flatMap((event) => steady.filter((of) => isMeantFor(event, of)).map((of) => ({ event, of })));
+  const wanted = timedOf(facts).flatMap((event) =>
+    steady.filter((of) => isMeantFor(event, of)).map((of) => ({ event, of })),
+  );
   return wanted.flatMap(({ event: { id, body }, of: { endpoint } }): Done[] => {
     const taken = hitsOf.get(nameOf({ endpoint, event: id }))?.filter(isTaken) ?? [];
     const doneMs = Math.min(...taken.map(({ atMs }) => atMs));

@@ -98,6 +98,12 @@ export const permittedFailovers: Changes = {
     forger.ledger.leaders.push(without('EVENTS', 0, 6_000));
     storeLate(forger, 10_999);
   },
+  'an overwritten statement, which has the time when its push began, comes with the recovery of its push': (
+    forger,
+  ) => {
+    forger.ledger.faults.push(death(0));
+    eventOf(forger, 'f1-drafted').storedAt = dateOf(16_000);
+  },
   'a delivery waits for a log that has no leader': (forger) => {
     forger.ledger.faults.push(death(0));
     forger.ledger.leaders.push(without('EVENT_BATCHES', 0, 6_000));
