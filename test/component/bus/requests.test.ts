@@ -173,9 +173,10 @@ it('a service drops a request whose reply subject is no inbox, and a request tha
   for (const name of ['Nats-Sequence', 'nats-stream', 'NATS-Subject', 'Nats-Msg-Id', 'Nats-Trace-Dest'])
     publish(name, '_INBOX_gateway.x.0', [name, '1']);
   publish('imported', '_INBOX_gateway.x.0', ['Nats-Request-Info', '{}']);
+  publish('of a name', '_INBOX_my_service-2.x.0');
   publish('last', '_INBOX.x');
   await stranger.nats.flush();
-  await expect.poll(() => taken).toEqual(['imported', 'last']);
+  await expect.poll(() => taken).toEqual(['imported', 'of a name', 'last']);
 });
 
 it('a service refuses a request with no integration, an invalid integration, or two integrations', async () => {

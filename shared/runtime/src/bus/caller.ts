@@ -10,8 +10,8 @@ export function callerOf({ reply = '', headers }: Msg) {
   return signs === undefined ? { reply, signs: reply } : { reply: named, signs };
 }
 
-/** An inbox of a service (`_INBOX_catalog.…`) or of another client (`_INBOX.…`), or `_R_.…` for either between accounts. */
-const inbox = /^(_INBOX(_[A-Za-z0-9-]+)?|_R_)\../;
+/** An inbox of a service (`_INBOX_catalog.…`) or of another client (`_INBOX.…`, `_INBOX_my_service.…`), or `_R_.…` for either between accounts. */
+const inbox = /^(_INBOX(_[\w-]+)?|_R_)\../;
 /** nats-server adds this header to requests that one account imports from another. */
 const ofImport = 'nats-request-info';
 
