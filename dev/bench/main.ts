@@ -56,7 +56,7 @@ async function bench(name: Bench, options: BenchOptions, start: Start): Promise<
       writeJson(clientsFile, []);
       const alone = {
         ...environment,
-        // A cache of its own: compiled code of an earlier run would help this checkout and not the other one.
+        // Each run begins with an empty cache: code that an earlier run compiled would help only this checkout.
         NODE_COMPILE_CACHE: join(folder, 'compiled'),
         AUTH_CLIENTS_FILE: clientsFile,
       };

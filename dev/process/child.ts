@@ -68,7 +68,7 @@ export interface Child extends AsyncDisposable {
   readonly name: string;
   /** The pid of the child; undefined while the child is dead. */
   pid(): number | undefined;
-  /** Sends SIGKILL or another signal. The supervisor starts the child again, unless the child is held. */
+  /** Sends SIGKILL or another signal. The supervisor starts the child again, unless `hold` was called. */
   kill(signal?: NodeJS.Signals): Promise<void>;
   /** From now on the supervisor does not restart the child. */
   hold(): void;

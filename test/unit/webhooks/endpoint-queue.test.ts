@@ -302,7 +302,7 @@ describe('where the receiver answers with Retry-After', () => {
     expect(resting.map((queue) => beginNext(queue, 0))).toEqual(['wait 300000', 'wait 20000']);
   });
 
-  it('the wait ends when the url changes, also at the next owner, and a failed event still waits for its own retry', () => {
+  it('a change of the url ends the wait, also after a takeover; a failed event still waits for its own retry', () => {
     const { queue } = queueOf(closed, [batchOf(1, 1)]);
     beginNext(queue);
     queue.restsUntil = 120_000;

@@ -48,7 +48,7 @@ const lots: Layout = {
   ].map((headers) => headers.map(plainName)),
 };
 
-/** The layout, by kind, of a file that has no column for a needed field. */
+/** By kind: the layout by which a file is read that has no column for a needed field. */
 export const layouts: Readonly<Record<Kind, Layout | undefined>> = {
   suppliers: undefined,
   products: undefined,

@@ -1,7 +1,7 @@
 // The text that a number format of a workbook shows for a whole number that is an id: the format 0000 shows 7 as 0007.
 import { Shown } from '../mapping/convert.ts';
 
-/** How cells of a style show numbers: as days, unchanged, or by a format that changes their text. */
+/** How cells of a style show numbers: as dates, unchanged, or by a format that changes their text. */
 export type Style = 'plain' | 'day' | ((value: number) => Shown);
 
 /** Formats of numbers that show the digits of a whole number, perhaps in groups: General, 0, #,##0.00, 0.00E+00, @. */

@@ -72,7 +72,7 @@ export class EndpointQueue {
   storing: Promise<void> | undefined;
   /** For each change of the endpoint that waits for `storing`: where the log reader was when this replica found the change. */
   readonly changesFound: number[] = [];
-  /** Epochs for which this replica has stored, or is storing, the missed events. */
+  /** The epochs of the endpoint for which this replica has stored, or is storing, the missed events. */
   readonly toldMissed: number[] = [];
   /** The missed events that are being stored. Until MongoDB has them, they are the offset, even if the endpoint is enabled again. */
   telling: StoredOffset | undefined;
