@@ -1,4 +1,4 @@
-import { Failure } from '@integration-sync/contracts';
+import { callerSubject, Failure } from '@integration-sync/contracts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Engine } from '@integration-sync/dev/engines';
 import {
@@ -177,6 +177,21 @@ it('a service drops a request whose reply subject is no inbox, and a request tha
   publish('last', '_INBOX.x');
   await stranger.nats.flush();
   await expect.poll(() => taken).toEqual(['imported', 'of a name', 'last']);
+});
+
+it('a caller takes no answer on the subject for signs of life, on which other services may publish', async () => {
+  await using stranger = await connectRaw();
+  await using _ = await serve(answering, {
+    'svc.catalog.honest.ask': async ({ headers }) => {
+      const signs = callerSubject(headers.get('caller') ?? '') ?? 'none';
+      stranger.nats.publish(signs, 'forged');
+      stranger.nats.publish(signs, '', { headers: natsHeaders(503, 'No responders') });
+      await stranger.nats.flush();
+      return { body: `not on ${signs.split('.', 3).join('.')}` };
+    },
+  });
+  const { body } = await asking.request('svc.catalog.honest.ask', { timeoutMs: 5_000 });
+  expect(text(body)).toBe('not on svc.asking.caller');
 });
 
 it('a service refuses a request with no integration, an invalid integration, or two integrations', async () => {

@@ -164,8 +164,10 @@ function openSigns(nats: NatsConnection, address: string, onMessage: OnMessage) 
   const listen = (signs: string): Lasting =>
     subscribeLasting(nats, `${signs}*`, {
       callback(error, message) {
-        if (error === null) onMessage(message, message.subject.slice(signs.length));
-        else isRefused = true;
+        if (error !== null) isRefused = true;
+        // Each service may publish here, so that an answer on this subject may be forged.
+        else if (message.headers?.code === inHandStatus)
+          onMessage(message, message.subject.slice(signs.length));
       },
       onMissed: () => (isRefused = false),
     });
