@@ -222,6 +222,22 @@ it('the MCP server ends a cancelled call, for which no later call waits', async 
   await agent.end();
 });
 
+it('the MCP server takes false for every flag, as agents fill in arguments', async () => {
+  await at.acme.post('/suppliers', { suppliers: [{ externalId: 'S-1', name: 'One' }] });
+  const agent = await startAgent(loader);
+  const runs = await agent.use('list_runs', { failed: false });
+  expect(runs.data['entries']).toMatchObject([{ created: 1, failed: 0 }]);
+  const items = [{ externalId: 'S-2', name: 'Two' }];
+  const planned = await agent.use('plan_push', {
+    kind: 'suppliers',
+    items,
+    assume: [],
+    autoCreateDDS: false,
+  });
+  expect(planned.data).toMatchObject({ wouldCreate: 1 });
+  await agent.end();
+});
+
 it('the MCP server says once what is wrong with an argument', async () => {
   const agent = await startAgent(loader);
   const { text } = await agent.use('list_runs', { since: 'yesterday' });

@@ -68,7 +68,7 @@ export const findRecords: Tool<{ kind: Kind; externalIds?: string[]; changedSinc
   },
 };
 
-export const listRuns: Tool<RunQuery> = {
+export const listRuns: Tool<Omit<RunQuery, 'failed'> & { failed?: boolean }> = {
   name: 'list_runs',
   title: 'List sync runs',
   description:
@@ -77,11 +77,11 @@ export const listRuns: Tool<RunQuery> = {
   properties: {
     entityType: { type: 'string', enum: ['supplier', 'product', 'batch'] },
     since: time('Only runs that started after this time'),
-    failed: { const: true, description: 'Only runs of which an item failed' },
+    failed: { type: 'boolean', description: 'True: only runs of which an item failed' },
   },
   required: [],
   find: async ({ entityType, since, failed }, client) => ({
-    entries: client.runs({ entityType, since, failed }),
+    entries: client.runs({ entityType, since, failed: failed === true || undefined }),
   }),
 };
 
@@ -117,10 +117,12 @@ export const planPush: Tool<Planning> = {
     autoCreateDDS: { type: 'boolean', description: 'For batches: whether statements would be drafted' },
   },
   required: ['kind', 'items'],
-  async find({ kind: of, items, ...options }, client) {
+  async find({ kind: of, items, assume, autoCreateDDS }, client) {
     const bytes = Buffer.byteLength(JSON.stringify(items));
     if (bytes > bodyBytesMax)
       throw new Stop(`The items have ${bytes} bytes, and a plan takes ${bodyBytesMax}: plan them in parts.`);
+    // An agent may fill in each argument, also for kinds of which the service knows no statements.
+    const options = of === 'batches' ? { assume, autoCreateDDS } : { assume };
     const outcome = await planUnchecked(client, of, items, options);
     const { created, updated, unchanged, errors } = outcome;
     return {
