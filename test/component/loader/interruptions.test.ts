@@ -223,6 +223,37 @@ it('a load resumes with the options of the interrupted load, and refuses others'
   expect((await load('--resume', ...own)).code).toBe(0);
 });
 
+it('a resumed load of rejected and other rows restores leading zeros, as the interrupted load did', async () => {
+  const pushed: unknown[] = [];
+  let mode: 'reject' | 'away' | 'accept' = 'reject';
+  await using service = await serve(async (asked, answer) => {
+    if (asked.method === 'GET') answer.end('{"entities":[],"total":0}');
+    else if (mode === 'away') answer.writeHead(503).end();
+    else {
+      const { suppliers } = (await readJson(asked)) as { suppliers: { externalId: string }[] };
+      pushed.push(...suppliers.map(({ externalId }) => externalId));
+      const action = mode === 'reject' ? 'failed' : 'created';
+      const problems =
+        mode === 'reject' ? [{ pointer: '/suppliers/0/name', code: 'wrong_value', detail: 'no' }] : [];
+      answer.end(JSON.stringify({ records: [], details: [{ index: 0, action, problems }] }));
+    }
+  });
+  const write = async (name: string, id: string): Promise<string> => {
+    await writeFile(join(folder.path, name), `externalId;name\n${id};One\n`);
+    return join(folder.path, name);
+  };
+  const options = ['--patience', '1', '--state', join(folder.path, 'state'), '--rejects', folder.path];
+  const load = (...args: string[]) => runAt(service.url, 'load', ...options, ...args);
+  await load(await write('suppliers.csv', '007'));
+  // A spreadsheet has saved the rejected rows.
+  const rejected = await write('suppliers-2.csv', '7');
+  mode = 'away';
+  expect((await load(rejected, await write('suppliers-b.csv', 'B'))).code).toBe(1);
+  mode = 'accept';
+  expect((await load('--resume')).code).toBe(0);
+  expect(pushed).toEqual(['007', '007', 'B']);
+});
+
 it('a Singer target closes the file of rejected records', async () => {
   await using service = await serve((_asked, answer) => {
     const problems = [

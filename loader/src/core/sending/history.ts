@@ -43,6 +43,9 @@ export function noteLoad(
       earlier.rejects = [...new Set([...(earlier.rejects ?? []), ...rejects])];
       continue;
     }
+    // If this load is interrupted, the resumed load needs the earlier ids to restore their leading zeros.
+    const isRepair = finishedAt === undefined && files.some(({ isRejects }) => isRejects === true);
+    const earlier = isRepair ? history[kind] : undefined;
     const { url, integration, marks, startedAt } = state;
     history[kind] = {
       url,
@@ -51,8 +54,8 @@ export function noteLoad(
       startedAt,
       finishedAt,
       files: files.map(({ path }) => path),
-      rejectedIds: [...ids],
-      rejects,
+      rejectedIds: [...(earlier?.rejectedIds ?? []), ...ids],
+      rejects: [...(earlier?.rejects ?? []), ...rejects],
     };
   }
 }
