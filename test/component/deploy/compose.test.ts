@@ -109,6 +109,12 @@ it('webhooks may deliver to the network of the receiver, and to no other private
   expect(receiver?.profiles).toEqual(['receiver']);
 });
 
+it('the documented end of the containers ends the receiver too, which its profile hides from a plain down', async () => {
+  const page = await readFile(join(repository, 'docs/running.md'), 'utf8');
+  const [profile] = single.services['receiver']?.profiles ?? [];
+  expect(page).toContain(`docker compose --profile ${profile} down ends it`);
+});
+
 describe('the cluster', () => {
   const containers = Object.entries(cluster.services);
 
