@@ -508,4 +508,9 @@ it('the chart’s notes after an installation have the address, the needed Secre
   // The Job that makes streams is of the new release from the first step on.
   const order = [...notes.matchAll(/--set (?:services\.)?(\w+)\.image/g)].map(([, name]) => name);
   expect(order).toEqual(['ops', 'webhooks', 'catalog', 'batches', 'gateway']);
+  // The old image stays until the last step, and then no pod has it: the pod of helm test neither.
+  expect([...notes.matchAll(/--set image\.tag=(\S+)/g)].map(([, tag]) => tag)).toEqual([
+    expect.stringMatching(/^\d/),
+    'NEW',
+  ]);
 });
