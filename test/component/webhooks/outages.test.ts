@@ -141,6 +141,25 @@ it('webhooks delivers the first events of EVENTS after catalog has created the s
   expect(await receiver.received(21, { withinMs: 20_000 })).toHaveLength(21);
 });
 
+it('a disabling after a restore of MongoDB has another id than a disabling that the restore has undone', async () => {
+  await using other = await openReceiver();
+  const client = house.newClient();
+  const first = await house.start();
+  const { id } = await client.register(other.url, ['supplier.created']);
+  await client.register(other.url, ['webhook.disabled']);
+  const disable = () => client.ask('change', { id, body: { active: false } });
+  const endpoints = house.store.collection<{ _id: string }>('webhook_endpoints');
+  const { _id, ...copy } = (await endpoints.findOne({ _id: id })) ?? { _id: id };
+  await disable();
+  await other.received(1);
+  await first[Symbol.asyncDispose]();
+  await endpoints.replaceOne({ _id }, copy);
+  await using _next = await house.start();
+  await disable();
+  const hits = await other.received(2);
+  expect(new Set(hits.map(({ headers }) => headers['webhook-id'])).size).toBe(2);
+});
+
 it('requests that need the missing stream EVENTS are answered 503', async () => {
   await using _ = await house.start();
   await using receiver = await openReceiver();

@@ -29,7 +29,7 @@ function setUp(answers: Record<string, string[] | Failure | object>) {
       unannouncedOf: async () => [
         {
           _id: 'wh_1',
-          unannounced: [{ epoch: 3, at: new Date(), url: '', reason: 'manual', consecutiveFailures: 0 }],
+          unannounced: [{ epoch: 3, at: new Date(7), url: '', reason: 'manual', consecutiveFailures: 0 }],
         },
       ],
     },
@@ -44,7 +44,10 @@ it('the cutoff asks the services for unannounced pushes before it reads the end 
     [subjects.catalogRunsUnannounced]: ['sync_a', 'sync_b'],
     [subjects.batchesRunsUnannounced]: ['sync_c'],
   });
-  expect(await draw()).toEqual({ through: 42, underWay: ['sync_a', 'sync_b', 'sync_c', 'wh_1-disabled-3'] });
+  expect(await draw()).toEqual({
+    through: 42,
+    underWay: ['sync_a', 'sync_b', 'sync_c', 'wh_1-disabled-3-7'],
+  });
   expect(asked).toEqual([
     'svc.catalog.runs.unannounced of acme',
     'svc.batches.runs.unannounced of acme',
@@ -60,13 +63,13 @@ it.each([
     [subjects.catalogRunsUnannounced]: answer,
     [subjects.batchesRunsUnannounced]: ['sync_c'],
   });
-  expect(await draw()).toEqual({ through: 42, underWay: ['sync_c', 'wh_1-disabled-3'] });
+  expect(await draw()).toEqual({ through: 42, underWay: ['sync_c', 'wh_1-disabled-3-7'] });
 });
 
 it.each([
   ['sync_01a1ff6631b927db23daa3d2bae5c19c-created-0', 'sync_01a1ff6631b927db23daa3d2bae5c19c'],
   ['sync_01a1ff6631b927db23daa3d2bae5c19c-completed', 'sync_01a1ff6631b927db23daa3d2bae5c19c'],
-  ['wh_1-disabled-3', 'wh_1-disabled-3'],
+  ['wh_1-disabled-3-7', 'wh_1-disabled-3-7'],
   ['event-17', 'event-17'],
 ])('the event %s originates from the push or the change %s', (eventId, origin) => {
   expect(originOf(eventId)).toBe(origin);

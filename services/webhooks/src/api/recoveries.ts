@@ -70,7 +70,7 @@ export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
     const resending = { endpoint: begun, sending: `${_id}-recovery-${epoch}`, goOn };
     // The step sends missed events up to `through`, a sequence of EVENTS. The owner delivers later events from the log.
     const queued = recovery?.replays ? await resend(meantFor(begun, missed, through), resending) : 0;
-    const id = `${_id}-enabled-${recovery?.epoch ?? epoch}`;
+    const id = `${_id}-enabled-${recovery?.epoch ?? epoch}-${since.getTime()}`;
     const timestamp = new Date().toISOString();
     const data = { webhookId: _id, url, disabledAt: since.toISOString(), queued };
     await publishEvent(bus, id, { event: 'webhook.enabled', timestamp, integrationId: integration, data });

@@ -24,7 +24,7 @@ export function openDisabledEvents(
   const publishAll = async ({ _id, integration, unannounced }: Endpoint): Promise<void> => {
     await revisions.changed(integration);
     for (const announcement of unannounced) {
-      const id = disabledEventId(_id, announcement.epoch);
+      const id = disabledEventId(_id, announcement);
       await publishEvent(bus, id, eventOf(_id, integration, announcement));
       await endpoints.recordAnnounced(_id, announcement.epoch);
     }
@@ -55,7 +55,11 @@ export async function publishEvent<Kind extends EventKind>(
   await publishWithBatch(bus, { announcer: 'webhooks', integration, events: [message] });
 }
 
-export const disabledEventId = (webhookId: string, epoch: number): string => `${webhookId}-disabled-${epoch}`;
+/** Names the time, because after a restore of MongoDB another disabling may have the same epoch. */
+export const disabledEventId = (
+  webhookId: string,
+  { epoch, at }: Pick<Announcement, 'epoch' | 'at'>,
+): string => `${webhookId}-disabled-${epoch}-${at.getTime()}`;
 
 const eventOf = (
   webhookId: string,

@@ -69,7 +69,7 @@ export const openCutoff =
     };
     const disabled = async (): Promise<string[]> =>
       (await endpoints.unannouncedOf(integration)).flatMap(({ _id, unannounced }) =>
-        unannounced.map(({ epoch }) => disabledEventId(_id, epoch)),
+        unannounced.map((one) => disabledEventId(_id, one)),
       );
     const underWay = (await Promise.all([...sources.map(ask), disabled()])).flat();
     const { lastSequence, lastAt } = await bus.streamFacts(eventsStream);
