@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import { copyFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { jetstream } from '@nats-io/jetstream';
 import { headers, type Msg } from '@nats-io/transport-node';
 import { afterAll, beforeAll, expect, inject, it, onTestFailed } from 'vitest';
 import { accountOf } from '../../services/ops/src/reader-account.ts';
+import { temporaryFolder } from '../support/folder.ts';
 import { narrowedConf, type NarrowedConf } from '../support/narrowed-reader.ts';
-import { deleteConsumer } from '../support/nats-users.ts';
+import { deleteConsumer, natsConfFile, startNatsWithUsers } from '../support/nats-users.ts';
 import { runOps } from '../support/ops.ts';
 import { openSystemWithUsers, type SystemWithUsers } from '../support/users-system.ts';
 
@@ -96,4 +99,21 @@ it('a reader of one integration gets no message of other integrations by subscri
   await reader.nats.flush();
   // What this login itself asks, its own account hears.
   expect(heard.filter((subject) => !asked.includes(subject))).toEqual([]);
+});
+
+it('a running nats-server takes the account of a reader by a reload', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'nats.conf');
+  await copyFile(natsConfFile, path);
+  await using nats = await startNatsWithUsers(path);
+  await using narrowed = await narrowedConf('billing', 'acme');
+  await expect(narrowed.connect(nats)).rejects.toThrow(/authorization/i);
+  await copyFile(narrowed.path, path);
+  for (const pid of nats.engine.pids()) process.kill(pid, 'SIGHUP');
+  await expect
+    .poll(async () => {
+      await using reader = await narrowed.connect(nats).catch(() => undefined);
+      return reader !== undefined;
+    })
+    .toBe(true);
 });

@@ -16,10 +16,11 @@ export interface NarrowedConf extends AsyncDisposable {
 export async function narrowedConf(name: string, integration: string): Promise<NarrowedConf> {
   const folder = await temporaryFolder();
   const pass = `p${randomBytes(12).toString('hex')}`;
-  const [, ...parts] = accountOf(name, integration)
-    .replace(/\$NATS_\w+_PASSWORD/, pass)
-    .split(/^# into the (?=exports of \w+:$|accounts:$)/m);
-  let conf = await readFile(natsConfFile, 'utf8');
+  const [head = '', ...parts] = accountOf(name, integration).split(
+    /^# into the (?=exports of \w+:$|accounts:$)/m,
+  );
+  const [variable] = /NATS_\w+(?=: "…"$)/m.exec(head) ?? [];
+  let conf = `${variable}: "${pass}"\n${await readFile(natsConfFile, 'utf8')}`;
   for (const part of parts) {
     const [, owner, lines = ''] = /^(?:exports of (\w+)|accounts):\n(.*)$/s.exec(part) ?? [];
     const place =
