@@ -8,8 +8,14 @@ import { readJson, rejectedIdsFile, stateFile, writeJson } from './state-file.ts
 
 const historyFile = 'history.json';
 
-export const readHistory = async (folder: string): Promise<History> =>
-  (await readJson(folder, historyFile)) ?? {};
+/** Reads the history, with the rejected rows of an interrupted load: a user may repair and load these before `--resume`. */
+export async function readHistory(folder: string): Promise<History> {
+  const history = (await readJson<History>(folder, historyFile)) ?? {};
+  const state = await readJson<LoadState>(folder, stateFile);
+  if (state !== undefined && state.phase !== 'finished')
+    noteLoad(history, state, undefined, await rejectedIds(folder));
+  return history;
+}
 
 export async function startKinds(folder: string, state: LoadState): Promise<void> {
   await write(folder, state, undefined, new Map());
@@ -44,7 +50,8 @@ async function rejectedIds(folder: string): Promise<Map<string, string[]>> {
     if (systemCodeOf(error) === 'ENOENT') return '';
     throw error;
   });
-  for (const line of text.split('\n').filter((one) => one !== '')) {
+  // What a killed load has written after its last line end is no whole line.
+  for (const line of text.split('\n').slice(0, -1)) {
     const [kind, id]: [string, string] = JSON.parse(line);
     const known = ids.get(kind);
     if (known === undefined) ids.set(kind, [id]);

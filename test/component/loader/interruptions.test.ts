@@ -254,6 +254,38 @@ it('a resumed load of rejected and other rows restores leading zeros, as the int
   expect(pushed).toEqual(['007', '007', 'B']);
 });
 
+it('the rejected rows of an interrupted load get their leading zeros back', async () => {
+  const pushed: string[] = [];
+  let isAway = true;
+  await using service = await serve(async (asked, answer) => {
+    const { suppliers } = asked.method === 'GET' ? {} : ((await readJson(asked)) as { suppliers: object[] });
+    if (suppliers === undefined) answer.end('{"entities":[],"total":0}');
+    else if (isAway && pushed.length > 0) answer.writeHead(503).end();
+    else {
+      pushed.push(...suppliers.map((one) => JSON.stringify(one)));
+      const problems = isAway ? [{ pointer: '/suppliers/0/name', code: 'wrong_value', detail: 'no' }] : [];
+      const details = suppliers.map((_one, index) => ({
+        index,
+        action: isAway && index === 0 ? 'failed' : 'created',
+        problems,
+      }));
+      answer.end(JSON.stringify({ records: [], details }));
+    }
+  });
+  const options = ['--patience', '1', '--state', join(folder.path, 'state'), '--rejects', folder.path];
+  const load = (...args: string[]) => runAt(service.url, 'load', ...options, ...args);
+  const path = join(folder.path, 'suppliers.csv');
+  const more = Array.from({ length: 600 }, (_one, index) => `S-${index};One\n`);
+  await writeFile(path, `externalId;name\n007;\n${more.join('')}`);
+  expect((await load(path)).code).toBe(1);
+  // A spreadsheet has saved the rejected rows, which the user has repaired.
+  const rejected = join(folder.path, 'suppliers-2.csv');
+  await writeFile(rejected, 'externalId;name\n7;Seven\n');
+  isAway = false;
+  expect((await load(rejected)).code).toBe(0);
+  expect(pushed.at(-1)).toBe('{"externalId":"007","name":"Seven"}');
+});
+
 it('a Singer target closes the file of rejected records', async () => {
   await using service = await serve((_asked, answer) => {
     const problems = [

@@ -54,8 +54,8 @@ export function noteLoad(
       startedAt,
       finishedAt,
       files: files.map(({ path }) => path),
-      rejectedIds: [...(earlier?.rejectedIds ?? []), ...ids],
-      rejects: [...(earlier?.rejects ?? []), ...rejects],
+      rejectedIds: [...new Set([...(earlier?.rejectedIds ?? []), ...ids])],
+      rejects: [...new Set([...(earlier?.rejects ?? []), ...rejects])],
     };
   }
 }
