@@ -37,6 +37,8 @@ export interface Begin {
 
 export interface EventMessage extends BatchedEvent {
   subject: string;
+  /** The event is not published, but remains part of the id of its batch, which may have been published with the event before. */
+  isOmitted?: boolean;
 }
 
 /** The sequence of an event in EVENTS, and whether EVENTS had the event before. */
@@ -83,7 +85,7 @@ interface Publishing {
   traceparent?: string | undefined;
 }
 
-/** Events that are stored in EVENTS. `acks` has the acks of nats-server, in the order of the events. */
+/** Events that are stored in EVENTS. `acks` has the acks of nats-server, in the order of the published events. */
 export interface StoredEvents extends Publishing {
   acks: readonly PublishAck[];
 }
@@ -95,7 +97,8 @@ export async function publishWithBatch(bus: EventPublisher, publishing: Publishi
 
 export async function storeEvents(bus: EventPublisher, publishing: Publishing): Promise<StoredEvents> {
   const headers = { ...traceOf(publishing), [eventVersionHeader]: eventVersion };
-  const acks = await bus.publishBatch(publishing.events, headers);
+  const published = publishing.events.filter(({ isOmitted }) => isOmitted !== true);
+  const acks = await bus.publishBatch(published, headers);
   return { ...publishing, acks };
 }
 
@@ -107,19 +110,26 @@ const traceOf = ({ traceparent }: Publishing): Readonly<Record<string, string>> 
   traceparent === undefined ? {} : { [requestHeaders.traceparent]: traceparent };
 
 interface Line extends BatchedEvent {
-  ack: PublishAck;
+  /** Undefined for an omitted event. */
+  ack: PublishAck | undefined;
 }
 
 interface Packing extends Omit<StoredEvents, 'events'> {
-  events: readonly BatchedEvent[];
+  events: readonly (BatchedEvent & Pick<EventMessage, 'isOmitted'>)[];
 }
 
 export function packEventBatches({ announcer, integration, events, acks }: Packing): EventMessage[] {
   const subject = eventBatchesSubject(announcer, integration);
-  const lines = events.map(({ id, body, begin }, at) => ({ id, body, begin, ack: acks[at] ?? noAck }));
+  const left = acks.values();
+  const lines = events.map(({ id, body, begin, isOmitted = false }): Line => {
+    const ack = isOmitted ? undefined : (left.next().value ?? noAck);
+    return { id, body, begin, ack };
+  });
+  const hadSome = acks.some(({ duplicate }) => duplicate);
   return [true, false].flatMap((had) => {
-    const alike = lines.filter(({ ack }) => ack.duplicate === had);
-    return Array.from(partsOf(alike), (part) => ({ subject, ...packPart(part) }));
+    const alike = lines.filter(({ ack }) => (ack?.duplicate ?? hadSome) === had);
+    const parts = partsOf(alike).filter((part) => part.some(({ ack }) => ack !== undefined));
+    return Array.from(parts, (part) => ({ subject, ...packPart(part) }));
   });
 }
 
@@ -174,10 +184,11 @@ function* partsOf(lines: readonly Line[]): Generator<readonly Line[]> {
 }
 
 function packPart(lines: readonly Line[], endpointId?: string): BatchedEvent {
-  const last = Math.max(...lines.map(({ ack }) => ack.sequence));
-  const texts = [`${lines.length} ${last}${endpointId === undefined ? '' : ` ${endpointId}`}`];
+  const shown = lines.filter(({ ack }) => ack !== undefined);
+  const last = Math.max(...shown.map(({ ack = noAck }) => ack.sequence));
+  const texts = [`${shown.length} ${last}${endpointId === undefined ? '' : ` ${endpointId}`}`];
   const prefixes = new Map<Begin, number>();
-  for (const { id, body, begin = noBegin } of lines) {
+  for (const { id, body, begin = noBegin } of shown) {
     let prefix = prefixes.get(begin);
     if (prefix === undefined) {
       prefix = prefixes.size;

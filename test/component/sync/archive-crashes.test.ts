@@ -191,3 +191,36 @@ it(
     expect(told.toSorted()).toEqual(left.toSorted());
   },
 );
+
+it(
+  'recovery adds no event to the log again if a supplier was erased after its events were published',
+  { timeout: 60_000 },
+  async () => {
+    const caller = world.caller();
+    await using service = await startStoppingService('catalog', 'after-publish', world.environment);
+    await caller.push(
+      'suppliers',
+      ['a', 'b', 'c'].map((externalId) => ({ externalId, name: 'N' })),
+    );
+    await service.reached();
+    await service.kill();
+    {
+      await using _healthy = await world.startCatalog();
+      await caller.erase(['b']);
+    }
+    await using _recovering = await world.startCatalog({ now: anHourAhead });
+    const { integration } = caller;
+    await eventually(
+      () =>
+        world.store
+          .collection('catalog_journal')
+          .countDocuments({ integration, state: { $ne: 'announced' } }),
+      (unannounced) => unannounced === 0,
+      settledWithinMs,
+    );
+    const batched = await caller.batched();
+    expect(batched.map((id) => id.slice(id.indexOf('-') + 1))).toEqual(
+      ['created-0', 'created-1', 'created-2', 'completed'].concat('erased-0', 'completed'),
+    );
+  },
+);

@@ -84,15 +84,21 @@ export function makeEvents(announcement: Announcement): EventMessage[] {
     };
   };
 
-  const ofRecords = records.flatMap(({ ordinal, externalId, internalId, outcome: { created, changed } }) => {
+  const ofRecord = ({ ordinal, externalId, internalId, outcome: { created, changed } }: AnnouncedRecord) => {
     const named = { externalId, internalId };
     if (created) return message(`${entityType}.created`, `created-${ordinal}`, named);
-    if (changed.length === 0) return [];
+    if (changed.length === 0) return undefined;
     if (action === 'archive') return message(`${entityType}.archived`, `archived-${ordinal}`, named);
     // The event of an erase has only the internal id of the record, because the externalId is erased too.
     if (action === 'erase')
       return message('supplier.erased', `erased-${ordinal}`, { externalId: '', internalId });
     return message(`${entityType}.updated`, `updated-${ordinal}`, { ...named, changedFields: [...changed] });
+  };
+  const ofRecords = records.flatMap((record) => {
+    const made = ofRecord(record);
+    if (made === undefined) return [];
+    // The record was erased after the push, so its event would have no externalId.
+    return record.externalId === '' && action !== 'erase' ? { ...made, isOmitted: true } : made;
   });
   const ofDrafts = records.flatMap(({ ordinal, draft }) => {
     if (draft === undefined) return [];

@@ -151,8 +151,6 @@ async function announcementOf(engine: Engine, of: KindEngine, entry: Entry): Pro
     const { externalId, push } = documents.get(internalId) ?? {};
     const outcome = outcomes[ordinal];
     if (externalId === undefined || outcome === undefined) return [];
-    // The record was erased after the push, so its event would have no externalId.
-    if (externalId === '' && entry.action !== 'erase') return [];
     // A push has restored the record before this recovery, whose event would have a later time than the event of that push.
     if (entry.action !== undefined && isLate && push !== entry._id) return [];
     const own = drafts.get(internalId);
