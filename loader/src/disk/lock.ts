@@ -65,7 +65,14 @@ async function create(folder: string, number: number, work: string): Promise<Asy
   const startedAt = new Date().toISOString();
   const { pid } = process;
   const holder: Holder = { pid, host: hostname(), work, startedAt, begun: (await processOf(pid))?.begun };
-  await file.writeFile(JSON.stringify(holder));
+  try {
+    await file.writeFile(JSON.stringify(holder));
+  } catch (error) {
+    // The disk is full. An empty lock would refuse the next command.
+    await file.close();
+    await rm(pathOf(folder, number), { force: true });
+    throw error;
+  }
   const alive = setInterval(() => {
     const now = new Date();
     // If setting the time of the file fails, the next interval sets it.
@@ -74,8 +81,9 @@ async function create(folder: string, number: number, work: string): Promise<Asy
   return {
     async [Symbol.asyncDispose]() {
       clearInterval(alive);
-      await file.truncate(0);
+      // In this order no step needs room on the disk.
       await file.write(freed, 0);
+      await file.truncate(freed.length);
       await file.close();
     },
   };

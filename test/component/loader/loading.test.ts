@@ -1,12 +1,13 @@
-import { appendFile, mkdir, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, open, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PushOutcome } from '@integration-sync/client';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { Wrong } from '../../../loader/src/core/mapping/convert.ts';
 import { ndjsonRejects } from '../../../loader/src/core/reading/json-source.ts';
 import type { Row, Source } from '../../../loader/src/core/reading/source.ts';
 import { Loading, type LoadingOptions } from '../../../loader/src/core/sending/loading.ts';
 import { keepState, readHistory } from '../../../loader/src/disk/history-file.ts';
+import { lockFolder } from '../../../loader/src/disk/lock.ts';
 import { Outputs } from '../../../loader/src/disk/outputs.ts';
 import { noCounts, type LoadState } from '../../../loader/src/core/sending/state.ts';
 import { stateFile } from '../../../loader/src/disk/state-file.ts';
@@ -314,6 +315,16 @@ it('a load saves no state where the disk is full, so that no unwritten row count
   await expect(loading.run()).rejects.toMatchObject({ code: 'ENOSPC' });
   await expect(loading.save()).rejects.toMatchObject({ code: 'ENOSPC' });
   await expect(readFile(join(stateFolder, stateFile))).rejects.toMatchObject({ code: 'ENOENT' });
+});
+
+it('a command that cannot write its lock, as the disk is full, leaves no lock to the next command', async () => {
+  await using file = await open(join(folder.path, 'any'), 'w');
+  const full = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+  vi.spyOn(Object.getPrototypeOf(file), 'writeFile').mockRejectedValueOnce(full);
+  const stateFolder = join(folder.path, 'locked');
+  await expect(lockFolder(stateFolder, 'load')).rejects.toBe(full);
+  await using _lock = await lockFolder(stateFolder, 'load');
+  await expect(lockFolder(stateFolder, 'load')).rejects.toThrow(`Process ${process.pid} works in`);
 });
 
 it('a load that ends after writing rejects, but before saving its state, writes no second file of rejects', async () => {
