@@ -66,7 +66,6 @@ export async function openEngine(options: EngineOptions, opening: AsyncDisposabl
     ...kinds.map(({ plural }) => store.ensureIndexes(plural, listingIndexes)),
     ...drafted.map((collection) => store.ensureIndexes(collection, [...listingIndexes, statusIndex])),
   ]);
-  await journal.bringForward(new Date(now()));
   return {
     service,
     log,

@@ -157,6 +157,7 @@ async function openSync(options: EngineOptions, opening: AsyncDisposableStack) {
   const { service, kinds, log, resources } = options;
   const { store } = resources;
   const engine = await openEngine(options, opening);
+  await engine.journal.bringForward(new Date(engine.now()));
   const engines = new Map(kinds.map((kind) => [kind.entityType, openKind(kind, store, log, opening)]));
   opening.use(startSweeper(engine, engines));
 
