@@ -191,6 +191,8 @@ it('the MCP server shows nothing of another integration', async () => {
   await agent.end();
 });
 
+const cancelling = (requestId: string) => ({ method: 'notifications/cancelled', params: { requestId } });
+
 it('the MCP server ends a cancelled call, for which no later call waits', async () => {
   let asked = 0;
   const server = createServer((_incoming, answer) => {
@@ -206,17 +208,17 @@ it('the MCP server ends a cancelled call, for which no later call waits', async 
       folder: folder.path,
     }),
   );
-  const say = (message: object): Promise<void> =>
-    agent.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+  const say = (...messages: object[]): Promise<void> =>
+    agent.write(messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join(''));
   const params = { name: 'list_runs', arguments: {} };
+  await say({ id: 'at once', method: 'tools/call', params }, cancelling('at once'));
   await say({ id: 'first', method: 'tools/call', params });
   await say({ id: 'waiting', method: 'tools/call', params });
   await eventually(
     () => Promise.resolve(asked),
     (count) => count === 1,
   );
-  for (const requestId of ['waiting', 'first'])
-    await say({ method: 'notifications/cancelled', params: { requestId } });
+  for (const id of ['waiting', 'first']) await say(cancelling(id));
   expect(await agent.use('list_runs', {})).toMatchObject({ isError: false, data: { entries: [] } });
   expect(asked).toBe(2);
   await agent.end();

@@ -133,7 +133,10 @@ function oneAfterTheOther(): (call: Call, signal: AbortSignal) => Promise<CallTo
     if (waiting >= waitingMax) return failed(`${waitingMax} calls wait already.`);
     waiting += 1;
     const cancelled = new Promise<CallToolResult>((resolve) => {
-      signal.addEventListener('abort', () => resolve(failed('The call was cancelled.')), { once: true });
+      const cancel = (): void => resolve(failed('The call was cancelled.'));
+      signal.addEventListener('abort', cancel, { once: true });
+      // A cancellation that came together with its call has aborted the signal before.
+      if (signal.aborted) cancel();
     });
     const carryOut = (): Promise<CallToolResult> =>
       call().then(answered, (error: unknown) => failed(stopOf(error).message));
