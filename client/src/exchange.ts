@@ -57,7 +57,7 @@ export function openExchange(options: ExchangeOptions, authorize: (post: Send) =
     const what = `${call.method} ${call.path.split('?')[0]}`;
     try {
       const { status, headers, text } = await attempt(call, until, value);
-      if (status >= 200 && status < 300 && !isPage(status, text)) return answerOf(headers, text);
+      if (status >= 200 && status < 300 && !isPage(call, status, text)) return answerOf(headers, text);
       const error = new RequestFailed(what, status, headers, text);
       if (!askForPatience.has(status) || (call.once === true && status !== 429)) throw error;
       const afterMs = Number.parseFloat(headers.get('retry-after') ?? '') * 1_000 || 0;
@@ -116,8 +116,12 @@ interface Delay {
   afterMs: number;
 }
 
-/** Whether something else than the service answered: the service sends an object, but a proxy may answer 200 with a page. */
-const isPage = (status: number, text: string): boolean => status !== 204 && !text.trimStart().startsWith('{');
+/**
+ * Whether something else than the service answered: the service sends an object, or 204 to a DELETE, but a proxy may answer 200 with
+ * a page.
+ */
+const isPage = ({ method }: Call, status: number, text: string): boolean =>
+  !(method === 'DELETE' && status === 204) && !text.trimStart().startsWith('{');
 
 /** Whether the call is a DELETE that got 404: the thing to delete does not exist. */
 const isGone = ({ method }: Call, error: unknown): boolean =>

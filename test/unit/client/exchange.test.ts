@@ -1,5 +1,5 @@
 // What is of this client alone: its signals, concurrent calls, a clock that is set, webhooks. The rest is in cases.test.ts.
-import { openClient, Unreachable } from '@integration-sync/client';
+import { openClient, RequestFailed, Unreachable } from '@integration-sync/client';
 import { expect, it, vi } from 'vitest';
 import { pause } from '../../support/pause.ts';
 
@@ -283,5 +283,11 @@ it('the client calls the callback of a push for each repetition of its requests,
 it('a redirect in a browser, which hides its status and its address, is reported as a redirect', async () => {
   const { client, asked } = openAsked(() => Response.error());
   await expect(client.push('suppliers', [supplier])).rejects.toThrow(/was answered 0: a redirect$/);
+  expect(asked).toHaveLength(1);
+});
+
+it('an answer without content, which a proxy gives in place of the service, is refused', async () => {
+  const { client, asked } = openAsked(() => new Response(null, { status: 204 }));
+  await expect(client.token()).rejects.toThrow(RequestFailed);
   expect(asked).toHaveLength(1);
 });
