@@ -77,8 +77,8 @@ class Exchange:
         try:
             answer = self._transport.exchange(call, {**({"authorization": value} if value else {}), **call.headers})
             self._pacer.learn(window, answer.headers, sent_at)
-            # A proxy may answer 200 with a page of its own.
-            is_json = "json" in answer.headers.get("content-type", "json")
+            # A proxy may answer 200 with a page of its own, or with nothing.
+            is_json = "json" in answer.headers.get("content-type", "json") and answer.text.lstrip().startswith("{")
             # The body is read here, so that a call whose answer was cut off is repeated.
             if 200 <= answer.status < 300 and is_json and isinstance(answer.body, dict):
                 return answer
