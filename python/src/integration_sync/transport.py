@@ -59,7 +59,11 @@ class Transport:
     def _take(self, until: float) -> _Connection:
         # A process and its fork would read each other's answers.
         if self._pid != os.getpid():
-            self._pid, self._idle = os.getpid(), []
+            inherited, self._idle = self._idle, []
+            # Only now: another thread that sees this number takes from the list.
+            self._pid = os.getpid()
+            for connection, _ in inherited:
+                connection.close()
         while True:
             try:
                 connection, timed = self._idle.pop()
