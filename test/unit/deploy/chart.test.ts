@@ -397,7 +397,7 @@ it('the chart gives every object, pod and container the configured labels and an
       'example.com/log-format': 'json',
       'prometheus.io/scrape': 'false',
       'prometheus.io/port': '9464',
-      'prometheus.io/path': '/metrics',
+      'prometheus.io/path': '',
     });
     expect(container.image).toBe(images[container.name]);
     expect(pod.volumes?.map(({ name }) => name)).toEqual(['secrets', 'nats-ca', 'company-ca']);
