@@ -87,7 +87,7 @@ function refuseOthers(state: LoadState, values: StateValues, map: LoadMap): void
   ].at(0);
   if (other !== undefined)
     throw new Stop(
-      `The load that was interrupted had another ${other}, which --resume does not change: load anew, without --resume.`,
+      `The load that was interrupted had another ${other}, with which --resume goes on: leave yours out, or load anew, without --resume.`,
     );
 }
 

@@ -119,7 +119,7 @@ export const platform: Platform = {
     encoding: 'say --encoding',
     dos: ', such as cp850 or cp437 of DOS',
     quotes: 'say --no-quotes',
-    unfinished: 'load --resume first',
+    unfinished: 'go on with load --resume, or load its files anew',
     most: '--most',
   },
   check,

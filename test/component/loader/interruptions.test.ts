@@ -217,7 +217,7 @@ it('a load resumes with the options of the interrupted load, and refuses others'
   ] as const)
     expect(await load('--resume', ...options)).toEqual({
       code: 3,
-      err: `The load that was interrupted had another ${other}, which --resume does not change: load anew, without --resume.\n`,
+      err: `The load that was interrupted had another ${other}, with which --resume goes on: leave yours out, or load anew, without --resume.\n`,
     });
   expect(pushes).toBe(before);
   expect((await load('--resume', ...own)).code).toBe(0);
@@ -284,6 +284,11 @@ it('the rejected rows of an interrupted load get their leading zeros back', asyn
   isAway = false;
   expect((await load(rejected)).code).toBe(0);
   expect(pushed.at(-1)).toBe('{"externalId":"007","name":"Seven"}');
+  // Nothing resumes the interrupted load any more, so prune must not ask for that alone.
+  expect(await runAt(service.url, 'prune', '--state', join(folder.path, 'state'))).toEqual({
+    code: 3,
+    err: 'The last load of suppliers has not finished: go on with load --resume, or load its files anew.\n',
+  });
 });
 
 it('a Singer target closes the file of rejected records', async () => {
