@@ -20,6 +20,7 @@ import { readKnown, restore } from '../upgrade/restore.ts';
 const toAllShards: readonly [RegExp, string, string, string][] = [
   [/_heads$/, 'find', 'open', 'the sweeper looks for pushes that died, in all integrations'],
   [/_journal$/, 'find', 'due', 'the sweeper looks for pushes that were left behind, in all integrations'],
+  [/_journal$/, 'update', 'due', 'a start looks for pushes that a clock put off, in all integrations'],
   [/_journal$/, 'aggregate', 'due,watched', 'a metric counts what is not announced yet, in all integrations'],
   [
     /_journal$/,
