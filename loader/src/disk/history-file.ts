@@ -12,8 +12,10 @@ const historyFile = 'history.json';
 export async function readHistory(folder: string): Promise<History> {
   const history = (await readJson<History>(folder, historyFile)) ?? {};
   const state = await readJson<LoadState>(folder, stateFile);
-  if (state !== undefined && state.phase !== 'finished')
-    noteLoad(history, state, undefined, await rejectedIds(folder));
+  if (state !== undefined && state.phase !== 'finished') {
+    const own = Object.values(history).find(({ startedAt }) => startedAt === state.startedAt);
+    noteLoad(history, state, own?.finishedAt, await rejectedIds(folder));
+  }
   return history;
 }
 
