@@ -320,7 +320,7 @@ it('a load saves no state where the disk is full, so that no unwritten row count
 it('a command that cannot write its lock, as the disk is full, leaves no lock to the next command', async () => {
   await using file = await open(join(folder.path, 'any'), 'w');
   const full = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
-  vi.spyOn(Object.getPrototypeOf(file), 'writeFile').mockRejectedValueOnce(full);
+  using _ = vi.spyOn(Object.getPrototypeOf(file), 'writeFile').mockRejectedValueOnce(full);
   const stateFolder = join(folder.path, 'locked');
   await expect(lockFolder(stateFolder, 'load')).rejects.toBe(full);
   await using _lock = await lockFolder(stateFolder, 'load');
