@@ -215,7 +215,7 @@ it('the MCP server ends a cancelled call, for which no later call waits', async 
   await say({ id: 'first', method: 'tools/call', params });
   await say({ id: 'waiting', method: 'tools/call', params });
   await eventually(
-    () => Promise.resolve(asked),
+    () => asked,
     (count) => count === 1,
   );
   for (const id of ['waiting', 'first']) await say(cancelling(id));
