@@ -70,6 +70,11 @@ export const forgedFailovers: Forgeries = {
       forger.ledger.leaders.push(without('EVENT_BATCHES', 0, 6_000));
       storeLate(forger, 6_100);
     },
+    'a statement comes late whose time is later than that of its push': (forger) => {
+      forger.ledger.faults.push(death(0));
+      const event = eventOf(forger, 'f1-drafted');
+      Object.assign(event, { body: { ...event.body, timestamp: dateOf(2_000) }, storedAt: dateOf(16_000) });
+    },
   },
   'delivery-late': {
     'a delivery comes more than 10 s after its event': (forger) => {
