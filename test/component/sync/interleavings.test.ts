@@ -161,7 +161,7 @@ it.each(Object.entries(known))('statements agree with their batches although %s'
 
 it(
   'statements agree with their batches under every interleaving of pushes, kills and takeovers',
-  { timeout: 3_600_000 },
+  { timeout: numRuns * 20_000 },
   () =>
     assert(
       asyncProperty(choices, async (drawn) => {

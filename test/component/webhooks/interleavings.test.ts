@@ -31,7 +31,7 @@ async function playDrawn(drawn: Choices): Promise<Played> {
 
 it(
   'deliveries and failure counts are correct under every interleaving of two owners and a caller',
-  { timeout: 3_600_000 },
+  { timeout: numRuns * 20_000 },
   () =>
     assert(
       asyncProperty(choices, async (drawn) => {
@@ -66,7 +66,7 @@ it.each([
 
 it(
   'two simulations of owners and a caller with the same choices have the same history, however long MongoDB takes',
-  { timeout: 3_600_000 },
+  { timeout: numRuns * 20_000 },
   () =>
     assert(
       asyncProperty(choices, async (drawn) => {
