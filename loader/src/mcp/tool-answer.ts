@@ -81,8 +81,8 @@ export function marked(data: object): string {
 
 interface OpenFound extends Found {
   tool: string;
-  /** The entry that did not fit into the previous answer. */
-  held: Entry;
+  /** The entry that did not fit into the previous answer, or for which that answer did not wait any longer. */
+  coming: Promise<Entry | typeof done> | undefined;
 }
 
 /** Makes answers of the entries that tools find, and keeps entries that did not fit until the agent asks for more. */
@@ -91,7 +91,7 @@ export class Answers {
   #count = 0;
 
   begin(tool: string, found: Found): Promise<string> {
-    return this.#answer({ ...found, tool, held: undefined });
+    return this.#answer({ ...found, tool, coming: undefined });
   }
 
   async more(tool: string, name: string): Promise<string> {
@@ -107,17 +107,25 @@ export class Answers {
     const bytesMax = answerBytesMax - frameBytesMax - bytesOf(head);
     let bytesLeft = bytesMax;
     const until = Date.now() + lookingMsMax;
+    const over = new Promise<typeof late>((resolve) => setTimeout(resolve, lookingMsMax, late).unref());
     const entries: object[] = [];
     for (;;) {
-      const entry = found.held ?? (await next(found.entries));
-      found.held = undefined;
+      found.coming ??= next(found.entries);
+      // An answer without entries waits on: why the service does not answer says more than no entries.
+      const entry = await (entries.length === 0 ? found.coming : Promise.race([found.coming, over]));
+      if (entry === late) {
+        // The answer to `more` has the error.
+        found.coming.catch(() => undefined);
+        return marked({ ...head, entries, more: this.#keep(found) });
+      }
+      found.coming = undefined;
       if (entry === done) return marked({ ...head, entries, ...found.tail?.() });
       // A comma counts for each entry. An entry that did not fit into an answer of its own would be held forever.
       const whole = entry && fitted(entry, bytesMax - 1);
       bytesLeft -= whole === undefined ? 0 : bytesOf(whole) + 1;
       if (whole !== undefined && bytesLeft >= 0) entries.push(whole);
       if (bytesLeft >= 0 && Date.now() < until) continue;
-      if (bytesLeft < 0) found.held = whole;
+      if (bytesLeft < 0) found.coming = Promise.resolve(whole);
       return marked({ ...head, entries, more: this.#keep(found) });
     }
   }
@@ -136,6 +144,7 @@ export class Answers {
 }
 
 const done = Symbol('done');
+const late = Symbol('late');
 
 async function next(entries: AsyncGenerator<Entry, void, undefined>): Promise<Entry | typeof done> {
   const result = await entries.next();
