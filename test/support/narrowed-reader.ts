@@ -3,14 +3,17 @@
 import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { connect, type NatsConnection, type NodeConnectionOptions } from '@nats-io/transport-node';
 import { accountOf } from '../../services/ops/src/reader-account.ts';
 import { temporaryFolder } from './folder.ts';
 import { natsConfFile, type NatsWithUsers } from './nats-users.ts';
 
 export interface NarrowedConf extends AsyncDisposable {
   readonly path: string;
-  connect(nats: NatsWithUsers): Promise<AsyncDisposable & { readonly nats: NatsConnection }>;
+  connect(
+    nats: NatsWithUsers,
+    options?: NodeConnectionOptions,
+  ): Promise<AsyncDisposable & { readonly nats: NatsConnection }>;
 }
 
 export async function narrowedConf(name: string, integration: string): Promise<NarrowedConf> {
@@ -31,8 +34,9 @@ export async function narrowedConf(name: string, integration: string): Promise<N
   await writeFile(path, conf);
   return {
     path,
-    async connect({ engine }) {
-      const nats = await connect({ servers: engine.url, user: name, pass, inboxPrefix: `_INBOX_${name}` });
+    async connect({ engine }, options = {}) {
+      const login = { user: name, pass, inboxPrefix: `_INBOX_${name}` };
+      const nats = await connect({ servers: engine.url, ...login, ...options });
       return { nats, [Symbol.asyncDispose]: () => nats.close() };
     },
     [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),

@@ -35,6 +35,7 @@ export function accountOf(name: string, integration: string): string {
     '# For deploy/nats/nats.conf. First have all replicas of catalog and batches serve these subjects (a release after 1.1.0).',
     '# Set the password above the accounts, because a reload of nats-server reads no new variables of its environment:',
     `# NATS_${account}_PASSWORD: "…"`,
+    '# Then reload nats-server twice, a second apart: after only one reload nats-server finds no subject of the imports.',
     ...[...new Set(all.map(({ exporter }) => exporter))].flatMap(exportsOf),
     '',
     '# into the accounts:',
