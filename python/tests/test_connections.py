@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import socket
 import threading
 import time
@@ -43,6 +44,21 @@ def listening(serve: Callable[[socket.socket], None]) -> Iterator[int]:
             for one in open_sockets:
                 one.close()
             thread.join()
+
+
+def in_fork(work: Callable[[], object]) -> int:
+    """Does the work in a fork, and returns its status: 0 if the work has ended within 10 s and without an error."""
+    # Newer Pythons warn of a fork beside threads, which are the service's here.
+    with warnings.catch_warnings(action="ignore"):
+        child = os.fork()
+    if child == 0:
+        signal.alarm(10)
+        try:
+            work()
+            os._exit(0)
+        finally:
+            os._exit(1)
+    return os.waitpid(child, 0)[1]
 
 
 class Connections(unittest.TestCase):
@@ -100,16 +116,31 @@ class Connections(unittest.TestCase):
         with ScriptedService({}, clock) as service:
             with Client(f"http://127.0.0.1:{service.port}", key="k", clock=clock) as client:
                 client.push("suppliers", [SUPPLIER])
-                # Newer Pythons warn of a fork beside threads, which are the service's here.
-                with warnings.catch_warnings(action="ignore"):
-                    child = os.fork()
-                if child == 0:
-                    try:
-                        client.push("suppliers", [SUPPLIER])
-                    finally:
-                        os._exit(0)
-                os.waitpid(child, 0)
+                self.assertEqual(in_fork(lambda: client.push("suppliers", [SUPPLIER])), 0)
                 self.assertEqual((len(service.asked), service.connections), (2, 2))
+
+    def test_a_fork_does_not_wait_for_the_token_that_a_thread_of_its_parent_fetches(self) -> None:
+        text = b'{"access_token": "t", "entities": [], "total": 0}'
+        asked = threading.Event()
+
+        def serve(connection: socket.socket) -> None:
+            if asked.is_set():
+                head = f"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {len(text)}\r\n\r\n"
+                connection.sendall(head.encode() + text)
+            asked.set()
+
+        def fetch() -> None:
+            with contextlib.suppress(Unreachable):
+                list(client.list("suppliers"))
+
+        thread = threading.Thread(target=fetch)
+        with listening(serve) as port:
+            url = f"http://127.0.0.1:{port}"
+            client = Client(url, client_id="c", client_secret="s", patience_seconds=0)
+            thread.start()
+            self.assertTrue(asked.wait(10))
+            self.assertEqual(in_fork(lambda: list(client.list("suppliers"))), 0)
+        thread.join()
 
     def test_an_address_without_a_service_is_unreachable(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as server:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Callable
-from threading import Lock
 from typing import Protocol
 from urllib.parse import quote_plus
 
 from .call import Call, Send
 from .clock import Clock
 from .errors import RequestFailed
+from .lock import Lock
 
 #: How long before a token expires the client fetches a new one.
 SPARE_SECONDS = 60

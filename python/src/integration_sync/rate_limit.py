@@ -12,10 +12,10 @@ A 429 holds all requests for its Retry-After, and makes "a little more" twice as
 from __future__ import annotations
 
 from collections.abc import Mapping
-from threading import Lock
 
 from .clock import Clock
 from .errors import Unreachable
+from .lock import Lock
 
 MARGIN_SECONDS_MIN = 0.02
 MARGIN_SECONDS_MAX = 0.16

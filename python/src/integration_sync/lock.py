@@ -1,0 +1,35 @@
+"""A lock that is free in a fork: there, the thread that held the lock does not run, and would never release it."""
+
+from __future__ import annotations
+
+import os
+import threading
+from weakref import WeakSet
+
+
+class Lock:
+    def __init__(self) -> None:
+        self._inner = threading.Lock()
+        _locks.add(self)
+
+    def __enter__(self) -> None:
+        self._inner.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._inner.release()
+
+    def free(self) -> None:
+        self._inner = threading.Lock()
+
+
+_locks: WeakSet[Lock] = WeakSet()
+
+
+def _free_all() -> None:
+    for lock in _locks:
+        lock.free()
+
+
+# Windows has no forks.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_free_all)
