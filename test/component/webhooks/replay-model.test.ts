@@ -16,6 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => house[Symbol.asyncDispose]());
 
+const numRuns = Number(process.env['REPLAY_MODEL_RUNS'] ?? 5);
 const kinds = ['supplier.created', 'batch.created'];
 
 /** Events that the receiver does not take before a disabling, occur while the webhook is disabled, and are delivered afterwards. */
@@ -135,7 +136,7 @@ async function expectReplay(played: Played, { since, until, kind }: Span): Promi
 
 it(
   'a replay sends the events of its span, and the events that disablings within the span left undelivered',
-  { timeout: 180_000 },
+  { timeout: numRuns * 36_000 },
   () =>
     fc.assert(
       fc.asyncProperty(history, async ({ events, outages, spans }) => {
@@ -147,6 +148,6 @@ it(
         for (const one of outages) await endure(played, one);
         for (const one of spans) await expectReplay(played, one);
       }),
-      { numRuns: Number(process.env['REPLAY_MODEL_RUNS'] ?? 5), endOnFailure: true },
+      { numRuns, endOnFailure: true },
     ),
 );
