@@ -132,9 +132,9 @@ services/gateway/src/clients/clients.ts
 archived-in-silence event-wrong 30
 archiving announces nothing
 shared/sync/src/announcing/announcement.ts
--    if (action === 'archive') return message(
+-    if (action === 'archive') return tell(
 +    if (action === 'archive') return [];
-+    if (action === undefined) return message(
++    if (action === undefined) return tell(
 
 erased-in-part erased 30
 erasing keeps the fields of a record

@@ -76,11 +76,11 @@ function hindrancesOf(facts: Facts, leaders: readonly LeaderLine[]): Hindrance[]
   ];
 }
 
-/** Overdue pushes are announced within a minute (expectations.ts), and an overwritten statement has the time when its push began. */
+/** Overdue pushes are announced within a minute (expectations.ts), and an event of what another push has overwritten has the time when its push began. */
 function timedOf({ events, runs }: Facts): Facts['events'] {
   const begins = new Map(runs.map(({ run }) => [run.syncId, run.startedAt]));
   return events.filter(({ id, body: { data, timestamp } }) => {
-    return !('dueAt' in data) && !('ddsId' in data && begins.get(syncIdOf(id)) === timestamp);
+    return !('dueAt' in data) && ('syncId' in data || begins.get(syncIdOf(id)) !== timestamp);
   });
 }
 

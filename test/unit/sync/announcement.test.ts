@@ -158,6 +158,19 @@ describe('the events of a push', () => {
     expect(makeEvents(structuredClone(announcement))).toEqual(makeEvents(announcement));
   });
 
+  it('keep the archiving of a restored record only for the id of the batch', () => {
+    const outcome = { ...untouched, changed: ['syncStatus'] };
+    const records = [true, false].map((isOverwritten, ordinal) => {
+      return { ordinal, internalId: `bat_${ordinal}`, externalId: String(ordinal), outcome, isOverwritten };
+    });
+    const events = makeEvents({ ...announcement, action: 'archive', records });
+    expect(events.map(({ id, isOmitted = false }) => [id, isOmitted])).toEqual([
+      ['sync_1-archived-0', true],
+      ['sync_1-archived-1', false],
+      ['sync_1-completed', false],
+    ]);
+  });
+
   it('are only sync.completed where nothing changed', () => {
     expect(makeEvents({ ...announcement, records: [] }).map(({ id }) => id)).toEqual(['sync_1-completed']);
   });

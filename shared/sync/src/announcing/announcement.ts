@@ -31,6 +31,8 @@ export interface AnnouncedRecord {
   internalId: string;
   externalId: string;
   outcome: Outcome;
+  /** Whether another push has overwritten the record before recovery completed this push. */
+  isOverwritten?: boolean;
   /** The draft of the record; absent if the push did not write the draft. */
   draft?: Pick<WrittenDraft, 'entry' | 'made' | 'changed'> & {
     /** Whether another push has overwritten the draft before recovery completed this push. */
@@ -74,7 +76,7 @@ export function makeEvents(announcement: Announcement): EventMessage[] {
     return { subject, id, body: `${head}${text}}`, begin };
   };
 
-  /** Has the begin of the push as its time, because the event of a push that has overwritten the draft must have a later time. */
+  /** Has the begin of the push as its time: the event of a push that has overwritten the record or draft has a later time. */
   const overwritten: typeof message = (event, what, data) => {
     const body = { event, timestamp: announcement.startedAt.toISOString(), integrationId: integration, data };
     return {
@@ -84,21 +86,25 @@ export function makeEvents(announcement: Announcement): EventMessage[] {
     };
   };
 
-  const ofRecord = ({ ordinal, externalId, internalId, outcome: { created, changed } }: AnnouncedRecord) => {
+  const ofRecord = ({ ordinal, externalId, internalId, outcome, isOverwritten = false }: AnnouncedRecord) => {
+    const { created, changed } = outcome;
+    const tell = isOverwritten ? overwritten : message;
     const named = { externalId, internalId };
-    if (created) return message(`${entityType}.created`, `created-${ordinal}`, named);
+    if (created) return tell(`${entityType}.created`, `created-${ordinal}`, named);
     if (changed.length === 0) return undefined;
-    if (action === 'archive') return message(`${entityType}.archived`, `archived-${ordinal}`, named);
+    if (action === 'archive') return tell(`${entityType}.archived`, `archived-${ordinal}`, named);
     // The event of an erase has only the internal id of the record, because the externalId is erased too.
     if (action === 'erase')
-      return message('supplier.erased', `erased-${ordinal}`, { externalId: '', internalId });
-    return message(`${entityType}.updated`, `updated-${ordinal}`, { ...named, changedFields: [...changed] });
+      return tell('supplier.erased', `erased-${ordinal}`, { externalId: '', internalId });
+    return tell(`${entityType}.updated`, `updated-${ordinal}`, { ...named, changedFields: [...changed] });
   };
   const ofRecords = records.flatMap((record) => {
     const made = ofRecord(record);
     if (made === undefined) return [];
-    // The record was erased after the push, so its event would have no externalId.
-    return record.externalId === '' && action !== 'erase' ? { ...made, isOmitted: true } : made;
+    // Of an erased record the event would have no externalId, and a restored record is not archived.
+    const isOmitted =
+      record.externalId === '' ? action !== 'erase' : action === 'archive' && record.isOverwritten;
+    return isOmitted === true ? { ...made, isOmitted } : made;
   });
   const ofDrafts = records.flatMap(({ ordinal, draft }) => {
     if (draft === undefined) return [];

@@ -151,11 +151,12 @@ async function announcementOf(engine: Engine, of: KindEngine, entry: Entry): Pro
     const { externalId, push } = documents.get(internalId) ?? {};
     const outcome = outcomes[ordinal];
     if (externalId === undefined || outcome === undefined) return [];
-    // A push has restored the record before this recovery, whose event would have a later time than the event of that push.
-    if (entry.action !== undefined && isLate && push !== entry._id) return [];
+    const isOverwritten = isLate && push !== entry._id;
     const own = drafts.get(internalId);
     const draft = own && { ...own, isOverwritten: isLate && own.isOverwritten };
-    return [{ ordinal, internalId, externalId, outcome, ...(draft === undefined ? {} : { draft }) }];
+    return [
+      { ordinal, internalId, externalId, outcome, isOverwritten, ...(draft === undefined ? {} : { draft }) },
+    ];
   });
   return {
     ...entry,
