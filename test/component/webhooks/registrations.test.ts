@@ -80,6 +80,21 @@ it('a deleted webhook is not stored again by its registration, whose replica die
   expect((await acme.ask('list')).body.total).toBe(0);
 });
 
+it('the deletion of a webhook does not finish a later registration with the same Idempotency-Key', async () => {
+  await using house = await openHouse();
+  await house.start();
+  const acme = house.newClient();
+  const { body: first } = await acme.ask('register', { key: 'daily', body });
+  const registrations = house.store.collection('webhook_registrations');
+  await registrations.updateMany({}, { $set: { at: new Date(Date.now() - 24 * 3_600_000 - 1) } });
+  const { body: second } = await acme.ask('register', { key: 'daily', body });
+  // The replica died between the key and the second webhook.
+  await house.store.collection<{ _id: string }>('webhook_endpoints').deleteOne({ _id: second.id });
+  await registrations.updateMany({}, { $set: { isDone: false } });
+  await acme.ask('remove', { id: first.id });
+  expect((await acme.ask('register', { key: 'daily', body })).body.id).toBe(second.id);
+});
+
 it('a refused registration leaves its Idempotency-Key free', async () => {
   await using house = await openHouse();
   await house.start({}, { WEBHOOK_ENDPOINTS_MAX: '1' });

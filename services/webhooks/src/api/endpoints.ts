@@ -95,7 +95,7 @@ const removing =
     // The answers are removed before the endpoint: if this replica dies meanwhile, an erasing still finds the endpoint and its answers.
     if (found !== null) await attemptLog.forgetAnswers([id]);
     // If the replica died that stored the endpoint, a repeated registration would store it again.
-    if (found?.registration !== undefined) await registrations.finish(found.registration);
+    if (found?.registration !== undefined) await registrations.finish(found.registration, id);
     const removed = await endpoints.remove(integration, id);
     // A text that is no id could be a wildcard of NATS, or name the answers of an endpoint that exists.
     if (!removed && (!idForm.test(id) || (await endpoints.find(id)) !== null)) throw absent();

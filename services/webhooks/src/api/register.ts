@@ -63,7 +63,7 @@ export function registering(options: RegisterOptions): BusHandler {
       ));
     // The webhook may have been stored before, by a replica that died before it replaced the revision.
     await revisions.changed(integration);
-    await registrations.finish(found._id);
+    await registrations.finish(found._id, found.endpointId);
     return answerOf({ ...registered, url: body.url, events: [...new Set(body.events)], active: true });
   };
 }

@@ -34,8 +34,9 @@ export async function openRegistrations(store: Store) {
         if (before !== null) return before;
       }
     },
-    async finish(id: string): Promise<void> {
-      await registrations.updateOne({ _id: id }, { $set: { isDone: true } });
+    /** Finishes the registration of this webhook. After 24 hours the same `Idempotency-Key` may be that of another webhook. */
+    async finish(id: string, endpointId: string): Promise<void> {
+      await registrations.updateOne({ _id: id, endpointId }, { $set: { isDone: true } });
     },
     /** Frees the `Idempotency-Key` of a registration that was refused. */
     async drop(id: string): Promise<void> {
