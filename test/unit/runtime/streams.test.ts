@@ -19,6 +19,10 @@ const spec: StreamSpec = {
   replicas: 3,
 };
 
+const refusal = (code: number, description: string): Promise<never> =>
+  Promise.reject(new JetStreamApiError({ code: 404, err_code: code, description }));
+const notFound = () => refusal(10_059, 'stream not found');
+
 /** A cluster, or a single server, that has the stream, with one copy unless given. */
 function openNats(found: Partial<StreamConfig> = {}, isClustered = true) {
   const config = { ...streamConfig(spec, isClustered), num_replicas: 1, ...found };
@@ -27,6 +31,7 @@ function openNats(found: Partial<StreamConfig> = {}, isClustered = true) {
     info: (): Promise<unknown> => Promise.resolve({ config, state: {}, cluster }),
     update: (_stream: string, changes: object): Promise<unknown> =>
       Promise.resolve(Object.assign(config, changes)),
+    add: (): Promise<unknown> => refusal(10_058, 'stream name already in use'),
   };
   const connection = {
     log: openLog({ service: 'test', level: 'silent' }),
@@ -49,6 +54,16 @@ it.each([
     parts.update = update;
     return Promise.reject(trouble);
   };
+  await using streams = openStreams(connection);
+  await streams.ensureStream(spec);
+  expect(streams.streamStandings()).toMatchObject([{ stream: 'EVENTS', replicas: 3 }]);
+});
+
+it('a start waits for a stream that another service has just created, and that a server does not know yet', async () => {
+  const { parts, connection } = openNats();
+  const { info } = parts;
+  let asked = 0;
+  parts.info = () => ((asked += 1) <= 3 ? notFound() : info());
   await using streams = openStreams(connection);
   await streams.ensureStream(spec);
   expect(streams.streamStandings()).toMatchObject([{ stream: 'EVENTS', replicas: 3 }]);
@@ -82,8 +97,7 @@ it('a stream that was deleted is noted as missing, until it is there again', asy
   await using streams = openStreams(connection);
   await streams.ensureStream(spec);
   const { info } = parts;
-  const description = 'stream not found';
-  parts.info = () => Promise.reject(new JetStreamApiError({ code: 404, err_code: 10_059, description }));
+  parts.info = notFound;
   await wait(6_000);
   expect(streams.streamNotes()).toEqual(['NATS has no EVENTS; `ops streams --apply` makes what is missing.']);
   expect(streams.streamStandings()).toMatchObject([{ hasLeader: false }]);

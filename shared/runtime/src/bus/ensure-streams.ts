@@ -100,7 +100,10 @@ async function ensureStream(connection: Connection, watch: StreamWatch, spec: St
     }
     if (made !== undefined) log.info({ stream: name }, 'stream created');
     // `made` does not suffice: only STREAM.INFO shows a cluster that the configuration of a single server names.
-    return manager.streams.info(name);
+    const known = await findStream(connection, name);
+    // A server of a cluster may not know a new stream yet, which it or another server has just created.
+    if (known === undefined) throw new Error(`the ${what} is not known yet`);
+    return known;
   });
   const { differing, changes } = compareStream(spec, info);
   const isMended =
