@@ -50,10 +50,11 @@ interface Alike {
 /** The beginning of the JSON of `data`, up to its first value: the id of a record, a statement or a push. */
 const dataBegin = /^\{"\w+":"/;
 
-export function makeEvents(announcement: Announcement): EventMessage[] {
-  const { syncId, action, integration, entityType, counts, records } = announcement;
-  const timestamp = announcement.completedAt.toISOString();
-
+/** Makes the messages of a push that have this time. */
+function messagesAt(
+  timestamp: string,
+  { syncId, integration }: Pick<Announcement, 'syncId' | 'integration'>,
+) {
   /** By kind of event: the subject, and the beginnings of id and body, which are the same for all records of the push. */
   const alike = new Map<EventKind, Alike>();
   const makeAlike = (event: EventKind, id: string, data: string): Alike => {
@@ -65,7 +66,7 @@ export function makeEvents(announcement: Announcement): EventMessage[] {
     alike.set(event, made);
     return made;
   };
-  const message = <Kind extends EventKind>(
+  return <Kind extends EventKind>(
     event: Kind,
     what: Parameters<typeof eventId>[1],
     data: EventBody<Kind>['data'],
@@ -75,16 +76,15 @@ export function makeEvents(announcement: Announcement): EventMessage[] {
     const { subject, head, begin } = alike.get(event) ?? makeAlike(event, id, text);
     return { subject, id, body: `${head}${text}}`, begin };
   };
+}
 
+export function makeEvents(announcement: Announcement): EventMessage[] {
+  const { syncId, action, entityType, counts, records } = announcement;
+  const startedAt = announcement.startedAt.toISOString();
+  const timestamp = announcement.completedAt.toISOString();
+  const message = messagesAt(timestamp, announcement);
   /** Has the begin of the push as its time: the event of a push that has overwritten the record or draft has a later time. */
-  const overwritten: typeof message = (event, what, data) => {
-    const body = { event, timestamp: announcement.startedAt.toISOString(), integrationId: integration, data };
-    return {
-      subject: eventSubject(integration, event),
-      id: eventId(syncId, what),
-      body: JSON.stringify(body),
-    };
-  };
+  const overwritten = messagesAt(startedAt, announcement);
 
   const ofRecord = ({ ordinal, externalId, internalId, outcome, isOverwritten = false }: AnnouncedRecord) => {
     const { created, changed } = outcome;
@@ -120,7 +120,7 @@ export function makeEvents(announcement: Announcement): EventMessage[] {
     created: counts.created,
     updated: counts.updated,
     failed: counts.failed,
-    startedAt: announcement.startedAt.toISOString(),
+    startedAt,
     completedAt: timestamp,
   });
   return [...ofRecords, ...ofDrafts, completed];
