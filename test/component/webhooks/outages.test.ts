@@ -92,6 +92,12 @@ it(
 const linesOfRestores = (before: number): string[] =>
   house.lines.slice(before).filter((line) => line.includes('from an older copy'));
 
+async function deleteStream(name: string): Promise<void> {
+  const nats = await connect({ servers: house.nats.url });
+  await (await jetstreamManager(nats)).streams.delete(name);
+  await nats.close();
+}
+
 it('webhooks delivers after it had to create EVENTS again', async () => {
   const before = house.lines.length;
   await using first = await house.start();
@@ -133,9 +139,7 @@ it('webhooks delivers the first events of EVENTS after catalog has created the s
   await client.register(receiver.url);
   await client.announce();
   await receiver.received(1);
-  const nats = await connect({ servers: house.nats.url });
-  await (await jetstreamManager(nats)).streams.delete('EVENTS');
-  await nats.close();
+  await deleteStream('EVENTS');
   await house.bus.ensureStream(eventsStreamSpec({}));
   await client.announce(20);
   expect(await receiver.received(21, { withinMs: 20_000 })).toHaveLength(21);
@@ -165,9 +169,7 @@ it('requests that need the missing stream EVENTS are answered 503', async () => 
   await using receiver = await openReceiver();
   const client = house.newClient();
   const { id } = await client.register(receiver.url);
-  const nats = await connect({ servers: house.nats.url });
-  await (await jetstreamManager(nats)).streams.delete('EVENTS');
-  await nats.close();
+  await deleteStream('EVENTS');
   const asked = await Promise.allSettled([
     client.ask('register', { body: { url: receiver.url, events: ['supplier.created'] } }),
     client.ask('change', { id, body: { events: ['batch.created'] } }),
@@ -219,10 +221,7 @@ it(
     await client.announce(3);
     for (let n = 0; n < 30; n += 1) await client.announce();
     await receiver.received(33);
-    const nats = await connect({ servers: house.nats.url });
-    const { streams } = await jetstreamManager(nats);
-    await streams.delete('EVENT_BATCHES');
-    await nats.close();
+    await deleteStream('EVENT_BATCHES');
     const announce = (): Promise<string[]> => client.announce().catch(() => []);
     const [eventId] = await eventually(announce, (ids) => ids.length > 0, 30_000);
     const isIt = ({ headers }: Hit): boolean => headers['webhook-id'] === eventId;
