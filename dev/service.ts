@@ -47,7 +47,7 @@ async function run(service: Service): Promise<number> {
   });
   const exit = once(child, 'exit');
   const { pid } = child;
-  if (pid === undefined) throw new Error('a process could not be started');
+  if (pid === undefined) throw new Error('Node.js could not be started as a child process');
   let toldToStop = false;
   const stop = (): void => {
     toldToStop = true;

@@ -115,7 +115,7 @@ async function nextMessage(child: ChildProcess, file: string): Promise<unknown> 
 }
 
 function pidOf(child: ChildProcess): number {
-  if (child.pid === undefined) throw new Error('a process could not be started');
+  if (child.pid === undefined) throw new Error(`${child.spawnfile} could not be started`);
   return child.pid;
 }
 

@@ -16,6 +16,6 @@ export function residentByPid(pids: readonly number[]): Map<number, number> {
 /** Resident memory of all these processes together, in megabytes. */
 export function residentMb(pids: readonly number[]): number {
   const resident = residentByPid(pids);
-  if (resident.size === 0) throw new RangeError(`no process of ${pids.join(', ')} runs`);
+  if (resident.size === 0) throw new RangeError(`of the processes ${pids.join(', ')}, none is running`);
   return [...resident.values()].reduce((sum, mb) => sum + mb, 0);
 }

@@ -3,7 +3,8 @@ import type { Random } from '../fuzz/random.ts';
 import type { Replicas } from '../stack/services.ts';
 
 /**
- * How often each process is drawn, in a usual storm and in one of owners: replicas more often than engines, as in production.
+ * How often each process is drawn, first in a usual storm, then with `--profile owners`, which strikes the replicas of webhooks
+ * that own partitions. Replicas are drawn more often than engines: they also fail more often in production.
  * `database` is FerretDB or mongod; `postgresql` is the database under FerretDB. `webhooks-nats` and the like are the proxies
  * between one replica and its engines (`way.ts`): if a proxy is frozen, that replica is partitioned.
  */

@@ -72,7 +72,7 @@ function checkKept({ log: { readMs, total, newest }, hits, isStruck, tell }: Of)
 /** How far two times of an attempt may differ: dates have whole milliseconds, and receivers get requests late. */
 export const sameMs = 10;
 
-/** Whether the attempt ended by its deadline, without an answer. */
+/** Whether the attempt was cut off at its deadline: no answer had come. */
 export const hasTimedOut = ({ status, begunMs, endedMs }: Entry): boolean =>
   status === null && endedMs - begunMs >= limits.deliveryDeadlineMs - sameMs;
 

@@ -109,7 +109,7 @@ describe('a nats-server that asks for a client certificate', () => {
     );
   });
 
-  it('makes a client with a rejected certificate wait, and the client logs the reason', async () => {
+  it('a service whose certificate nats-server rejects waits, and logs the reason', async () => {
     const { byIp } = await startTls(await ours.issue('IP:127.0.0.1'), ours);
     const foreign = await another.issue('DNS:catalog');
     const own = await inFiles({ NATS_TLS_CERT: foreign.cert, NATS_TLS_KEY: foreign.key });

@@ -72,7 +72,7 @@ it('a failed export leaves the file of the previous export, and a successful exp
   expect((await readdir(folder.path)).toSorted()).toEqual(['kept.ndjson', 'suppliers.ndjson']);
 });
 
-it('a load whose file gets a new time says that --resume continues the load, and --resume continues it', async () => {
+it('a load stops when the modification time of its file changes, and --resume continues it', async () => {
   const path = join(folder.path, 'suppliers.csv');
   const lines = Array.from({ length: 30_000 }, (_, at) => `S-${at};Name ${at}`.padEnd(80));
   await writeFile(path, `externalId;name\n${lines.join('\n')}\n`);

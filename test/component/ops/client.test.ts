@@ -108,7 +108,7 @@ test('a rotation without an overlap ends the old secret immediately, and removes
   expect(pim?.secrets).toHaveLength(1);
 });
 
-test('ops client keeps the owner and the mode of the file, and hashes without a name', async () => {
+test('ops client keeps owner and mode of the file, and secrets that have no name', async () => {
   await using file = await openFile();
   const sha256 = hashOf('of another program');
   const kept = {

@@ -163,7 +163,7 @@ describe('a starting process', () => {
     },
   );
 
-  it('that completes after a signal releases its resources', async () => {
+  it('that completes after SIGTERM releases its resources', async () => {
     const life = begin('starts a moment after the signal');
     await life.says('waiting');
     life.send('SIGTERM');

@@ -271,7 +271,7 @@ describe('the history entry of one push', () => {
     });
   });
 
-  it('without a failed item has no errors', async () => {
+  it('without a failed item has an empty list of errors', async () => {
     const caller = world.caller();
     const { syncId } = await caller.push('suppliers', [item('a')]);
     expect(await caller.run(syncId)).toMatchObject({ created: 1, failed: 0, errors: [], errorsOmitted: 0 });

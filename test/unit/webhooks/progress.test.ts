@@ -100,7 +100,7 @@ it('after an attempt the offset is stored at the next check, and again if an att
   expect(saved).toHaveLength(2);
 });
 
-it('no offset is stored after the offset for the next owner, also if an earlier write failed', async () => {
+it('an owner that has stored its last offset, for the next owner, stores no other, also if an earlier write failed', async () => {
   let fails = 1;
   const { queue, integration, progress, saved } = setUp(() => {
     fails -= 1;

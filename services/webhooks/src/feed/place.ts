@@ -48,7 +48,7 @@ export function openPlaces(keys: string, mayEncrypt: () => boolean) {
     signer: openSealer<Signed>(`feed ${key.toString('base64')}`),
   }));
   const [first] = all;
-  if (first === undefined) throw new Error('WEBHOOK_SECRET_KEY is no list of keys');
+  if (first === undefined) throw new Error('WEBHOOK_SECRET_KEY: expected id:base64,id:base64');
   return {
     seal(integration: string, place: Place): string {
       if (mayEncrypt()) return encrypt(first.key, integration, place);

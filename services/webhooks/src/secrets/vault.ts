@@ -19,7 +19,8 @@ const keyForm = /^(?<id>[A-Za-z0-9_-]{1,32}):(?<key>[A-Za-z0-9+/]{43}=)$/;
 export function openVault(keys: string) {
   const byId = parseKeys(keys);
   const [first] = byId ?? [];
-  if (byId === undefined || first === undefined) throw new Error('WEBHOOK_SECRET_KEY is no list of keys');
+  if (byId === undefined || first === undefined)
+    throw new Error('WEBHOOK_SECRET_KEY: expected id:base64,id:base64');
   const [currentId, currentKey] = first;
 
   return {
