@@ -50,7 +50,7 @@ export async function listenOnLoopback(server: Server, port = 0, backlog?: numbe
   server.listen(port, loopback, backlog);
   await once(server, 'listening');
   const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the server has no port');
+  if (address === null || typeof address === 'string') throw new Error('the server listens on no TCP port');
   return address.port;
 }
 

@@ -36,7 +36,7 @@ export interface Platform {
   advice: Advice;
   /** Throws a Stop if the file is missing, a directory, or empty. */
   check(path: string): Promise<void>;
-  /** The path of the file in messages. */
+  /** The path of the file as messages show it. */
   shown(path: string): string;
   /** The path with which the file is opened. `basename` is the last part of a path. */
   resolve(file: string): string;

@@ -7,7 +7,7 @@ const bytesMax = 256 * 1_024;
 interface Kept {
   /** How each line of the level begins. */
   head: string;
-  /** Each line with a number, by which the lines of all levels are sorted. */
+  /** Each log line has a number, by which the lines of all log levels are sorted. */
   lines: { number: number; line: string }[];
   bytes: number;
 }

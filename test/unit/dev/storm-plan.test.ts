@@ -54,7 +54,7 @@ it('npm run storm takes its options, and refuses others', () => {
   expect(() => parseStormOptions(['--seconds', '1'])).toThrow('--seconds takes a number from 5 to 3600');
 });
 
-it('npm run storm takes the names of deliberate bugs after the command breakages', () => {
+it('npm run storm -- breakages takes names of deliberate bugs', () => {
   expect(parseStormOptions([]).breakages).toBeUndefined();
   expect(parseStormOptions(['breakages', 'push-504']).breakages).toEqual(['push-504']);
   expect(() => parseStormOptions(['breakage'])).toThrow('there is no command "breakage"');

@@ -340,7 +340,7 @@ describe('rows', () => {
     expect(make({ nr: 'S-1', certs: ['FSC'] })).toEqual({ externalId: 'S-1', certifications: ['FSC'] });
   });
 
-  it('are rejected where a number beyond the first rows can be thousands or a fraction', () => {
+  it('after the first 1,000 are rejected if the separator in a number can be of thousands or of decimals', () => {
     expect(quantityOf('1.250', ',', '5')).toMatchObject({ reason: expect.stringContaining('say --decimal') });
     expect(quantityOf('1,250', '\t', '')).toMatchObject({ reason: expect.stringContaining('say --decimal') });
     expect(quantityOf('1.250', ',', '1.5')).toEqual({ quantity: 1.25 });

@@ -7,7 +7,7 @@ const named = (names: Readonly<Record<string, readonly string[]>>): ReadonlyMap<
     Object.entries(names).flatMap(([field, headers]) => headers.map((header) => [plainName(header), field])),
   );
 
-/** Headers that mean a field of the kind in any file. */
+/** Column headers that mean the same field of this kind of record in every file. */
 export const otherNames: Readonly<Record<Kind, ReadonlyMap<string, string>>> = {
   suppliers: new Map(),
   products: new Map(),

@@ -43,7 +43,7 @@ export function openErasings({ owned, endpoints, forgetAnswers, retry, log }: Er
       await purge(batch.integration);
       hold[Symbol.dispose]();
     } catch (error) {
-      log.debug({ err: error }, 'the process stops: the next owner removes the answers of receivers');
+      log.debug({ err: error }, 'the next owner removes answers of receivers, because this process stops');
     }
   };
 

@@ -49,7 +49,7 @@ async function settleWriting(engine: Engine, of: KindEngine, entry: Entry): Prom
     await openAgain(engine, of, entry);
     if (!(await engine.journal.noteOpened(entry._id, entry.owner))) return undefined;
   }
-  // From here on only recovery counts the push. Otherwise the push's own process might also count the records that are read here.
+  // From here on only the recovery counts what the push wrote. Otherwise the push's own process might count these records too.
   await takeWatermarks(engine, of, entry);
   const outcomes = await followedOutcomes(engine, of, entry);
   const created = outcomes.filter((outcome) => outcome.created).length;
