@@ -125,6 +125,37 @@ describe('a write that reaches MongoDB long after the death of its sender', () =
     );
   });
 
+  // Timeline: the records of the first push of an integration are on the way when its process dies. A survivor finds nothing of it.
+  // Then they arrive, and the caller pushes them again.
+  // What this proves: a listing has these records before a survivor has counted them.
+  it('is listed after a later push of its records', { timeout: 60_000 }, async () => {
+    const caller = world.caller();
+    await using proxy = await openMongodbProxy(inject('engines').mongodb);
+    await using service = await startStoppingService('catalog', 'after-writes', {
+      ...world.environment,
+      MONGODB_URL: proxy.url,
+    });
+    const writing = proxy.holdNext('insert', 'suppliers');
+    void pushLost(caller, threeRecords);
+    await writing;
+    await service.kill();
+
+    await using _survivor = await world.startCatalog({ now: openClock().now });
+    await eventually(
+      () => entries().findOne({ hiddenFrom: caller.integration }),
+      (entry) => entry !== null,
+    );
+    expect(await caller.list('suppliers')).toMatchObject({ entities: [], total: 0 });
+    proxy.release();
+    await eventually(
+      () => documents().countDocuments({ integration: caller.integration }),
+      (count) => count === 3,
+    );
+    expect(await caller.push('suppliers', threeRecords)).toMatchObject({ created: 0, updated: 3 });
+    const { entities, total } = await caller.list('suppliers');
+    expect([entities.map(({ externalId }) => externalId), total]).toEqual([['x', 'y', 'z'], 3]);
+  });
+
   // Timeline: half of a push is there when a survivor takes it over and announces it. Then the other half
   // comes, and the process fails before it finds out that another took it over. Another push overwrites one
   // of the late records.

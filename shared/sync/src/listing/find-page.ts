@@ -64,8 +64,9 @@ export function openFindPage(documents: Collection<ListedDocument>) {
     const isCounted = matching !== undefined;
     const total = isCounted ? await countMatches(query, matching) : watermark.total;
     const counted = { total, isCounted };
-    if (asked.after === undefined && skipOf(asked) >= total + uncountedMax(watermark))
-      return { found: [], ...counted };
+    // The watermark lacks records that a dead process wrote late, so a first page is read although the watermark has no records.
+    const mayBeEmpty = asked.after === undefined && (isCounted || skipOf(asked) > 0);
+    if (mayBeEmpty && skipOf(asked) >= total + uncountedMax(watermark)) return { found: [], ...counted };
     const isReadInParts = narrowing.details === true && wanted > wholeAtOnceMax;
 
     const end = ends.before(query);
