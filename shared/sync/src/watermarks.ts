@@ -48,17 +48,21 @@ export const watermarkKey = (integration: string, listed: string): string => `${
 export function openWatermarks(store: Store, collection: string, now: () => number) {
   const watermarks = store.collection<Watermark>(collection);
 
-  const open = async (key: string, syncId: string): Promise<Opened> => {
+  /** `counted`: of a push that recovery opens again, how many of its records are counted already. */
+  const open = async (key: string, syncId: string, counted?: number): Promise<Opened> => {
     const at = now();
     const before = await watermarks.findOneAndUpdate(
       { _id: key },
-      { $max: { stamp: at }, $set: { [`open.${syncId}`]: at } },
+      {
+        $max: { stamp: at, ...(counted === undefined ? {} : { [`counted.${syncId}`]: counted }) },
+        $set: { [`open.${syncId}`]: at },
+      },
       { projection: { stamp: 1, claims: 1 } },
     );
     if (before === null) {
       // The document is inserted, not upserted: of two concurrent upserts, both may report that they created it.
       await isFirst(watermarks.insertOne({ _id: key, total: 0, stamp: 0, open: {} }));
-      return open(key, syncId);
+      return open(key, syncId, counted);
     }
     const { claims = {} } = before;
     if (at > before.stamp) return { at: new Date(at), claims };
@@ -132,6 +136,8 @@ function openRecovering(watermarks: Collection<Watermark>, now: () => number) {
     const watermark = await watermarks.findOne({ _id: key });
     const counted = watermark?.counted?.[syncId];
     if (watermark === null || !Object.hasOwn(watermark.open, syncId)) return (counted ?? records) >= records;
+    // A replica that took the push over earlier may have read fewer records.
+    const known = Math.max(records, counted ?? before);
     const { matchedCount } = await watermarks.updateOne(
       {
         _id: key,
@@ -139,8 +145,8 @@ function openRecovering(watermarks: Collection<Watermark>, now: () => number) {
         [`counted.${syncId}`]: counted ?? { $exists: false },
       },
       {
-        $inc: { total: records - (counted ?? before) },
-        $set: { [`counted.${syncId}`]: records },
+        $inc: { total: known - (counted ?? before) },
+        $set: { [`counted.${syncId}`]: known },
         $unset: {
           [`open.${syncId}`]: '',
           [`claims.${syncId}`]: '',

@@ -131,6 +131,20 @@ describe('a push that recovery completes twice', () => {
   });
 });
 
+it.each([2, 1])(
+  'a push that counted two records itself is counted once although a recovery that has read %i of them closes it after another opened it',
+  async (read) => {
+    const key = newKey();
+    const syncId = hoursAgo(0);
+    await watermarks.open(key, syncId);
+    await watermarks.close(key, syncId, 2);
+    await watermarks.open(key, syncId, 2);
+    expect(await watermarks.closeDead(key, syncId, read, 0)).toBe(true);
+    expect(await watermarks.closeDead(key, syncId, 2, 2)).toBe(true);
+    expect(await watermarks.read(key)).toMatchObject({ total: 2, open: {} });
+  },
+);
+
 it('a recovery that closes a push learns whether an earlier close counted fewer records', async () => {
   const key = newKey();
   const [settled, closed] = [hoursAgo(0), hoursAgo(0)];

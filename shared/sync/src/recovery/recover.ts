@@ -106,10 +106,11 @@ async function openAgain(engine: Engine, of: KindEngine, entry: Entry): Promise<
   const keys = watermarkKeys({ ...entry, of });
   const { _id: syncId, integration } = entry;
   const ids = idsOf(of, entry);
-  const { at } = await engine.watermarks.open(keys.records, syncId);
+  const { created, drafted } = countedOf(entry);
+  const { at } = await engine.watermarks.open(keys.records, syncId, created);
   await of.records.stamp(integration, ids, syncId, at);
   if (keys.drafts === undefined) return;
-  const drafts = await engine.watermarks.open(keys.drafts, syncId);
+  const drafts = await engine.watermarks.open(keys.drafts, syncId, drafted);
   await of.drafts?.stamp(integration, syncId, ids, drafts.at);
 }
 
