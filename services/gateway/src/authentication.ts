@@ -34,7 +34,7 @@ export async function openAuthentication(
   /** Verifies an access token or an API key: the file of clients decides about a key, and any other text is a token. */
   const verify: VerifyToken = (text, again) => {
     if (!text.startsWith(secretPrefix)) return verifyToken(text);
-    if (clients === undefined) throw new TokenRefused('this gateway has no clients');
+    if (clients === undefined) throw new TokenRefused('this gateway has no AUTH_CLIENTS_FILE');
     return clients.verifyKey(text, again);
   };
   return {
@@ -58,9 +58,9 @@ export async function openAuthentication(
 const lookEveryMs = 5_000;
 
 const issuerAway =
-  'The issuer does not give the keys of access tokens, as AUTH_ISSUER or AUTH_JWKS_URL names it: the log says why. ' +
-  'Without keys from before, each token is answered 503.';
+  'The issuer does not give the keys of access tokens (AUTH_ISSUER or AUTH_JWKS_URL): the gateway’s log says why. ' +
+  'A gateway without earlier keys refuses each token with 503.';
 
 function refuseIssued({ secret_id: secretId }: Readonly<Record<string, unknown>>): undefined {
-  if (secretId !== undefined) throw new TokenRefused('this gateway has no clients');
+  if (secretId !== undefined) throw new TokenRefused('this gateway has no AUTH_CLIENTS_FILE');
 }

@@ -99,7 +99,7 @@ export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}
   refuseOtherMethods(app, pages);
   metrics.engines.needs(
     { nats: () => upstream.connected, issuer: access.issuerIsUp },
-    () => 'no service answers the login of NATS_URL',
+    () => 'no service answers requests of the login in NATS_URL',
   );
   const url = await listen(app, config.GATEWAY_HOST, config.GATEWAY_PORT);
   log.info({ url, metrics: metrics.url }, 'serving');

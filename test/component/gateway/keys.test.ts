@@ -125,11 +125,11 @@ describe('a key', () => {
 
   const typing = `${good.secret.slice(0, 20)}${good.secret[20] === 'a' ? 'b' : 'a'}${good.secret.slice(21)}`;
   it.each<[string, string, string]>([
-    ['with a typing error', typing, 'the key has another form, or its checksum does not match'],
-    ['cut short', good.secret.slice(0, -1), 'the key has another form, or its checksum does not match'],
+    ['with a typing error', typing, 'the key is not of the form isk_…, or its checksum does not match'],
+    ['cut short', good.secret.slice(0, -1), 'the key is not of the form isk_…, or its checksum'],
     ['of no client', testSecret().secret, 'no client has the key'],
     ['that has ended', ended.secret, `the key ${ended.name} of the client erp has ended`],
-    ['as its name alone', `isk_${good.name}`, 'the key has another form'],
+    ['as its name alone', `isk_${good.name}`, 'the key is not of the form'],
     ['as its hash', good.entry.sha256, ''],
   ])('%s: 401 without the reason, which the log has', async (_name, key, words) => {
     const answer = await list(gateway, key);

@@ -125,7 +125,7 @@ describe('the gateway', () => {
     [
       'the login of another service',
       () => nats.urlOf('catalog'),
-      '503 the start has not ended: no service answers the login of NATS_URL',
+      '503 the start has not ended: no service answers requests of the login in NATS_URL',
     ],
   ])('is not ready with %s', async (_name, url, expected) => {
     const { metricsUrl } = await beginGateway(url());

@@ -74,7 +74,7 @@ const wrongs: Record<string, Wrong> = {
     service: 'gateway',
     settings: () => ({ NATS_URL: system.nats.urlOf('catalog') }),
     says: /"setting":"NATS_URL".*Permissions Violation/i,
-    waits: 'the start has not ended: no service answers the login of NATS_URL',
+    waits: 'the start has not ended: no service answers requests of the login in NATS_URL',
   },
   'a MongoDB that is not there': {
     service: 'catalog',

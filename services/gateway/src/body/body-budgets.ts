@@ -1,4 +1,4 @@
-// The budgets of body bytes: one for the memory of this process, and one for each service. The budget of a service, its road,
+// The budgets of body bytes: one for the memory of this process, and one for each service. The budget of a service (`road`)
 // counts the bytes that the gateway has sent and that the service has not answered yet. A body reserves bytes from its first byte
 // until the service has answered. While no bytes are free, the gateway reads no more of the body, and sends nothing of the body
 // to the service. The gateway refuses a request that waits too long with 503, which frees its bytes.

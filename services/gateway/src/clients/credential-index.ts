@@ -58,7 +58,7 @@ export function indexClients(clients: readonly Client[], before?: Credentials): 
   const findNew = (secret: string): Credential => {
     const name = readSecretName(secret);
     if (name === undefined)
-      throw new TokenRefused('the key has another form, or its checksum does not match');
+      throw new TokenRefused('the key is not of the form isk_…, or its checksum does not match');
     const credential = byHash.get(hashOf(secret));
     if (credential === undefined) throw new TokenRefused(`no client has the key ${name}`);
     credential.caller = { ...credential.caller, key: name };

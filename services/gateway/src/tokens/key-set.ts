@@ -65,7 +65,7 @@ export function openKeySet({ log, clock = () => performance.now(), ...keysOf }: 
   const keySet = createRemoteJWKSet(new URL('url' in keysOf ? keysOf.url : keysOf.issuer), {
     timeoutDuration: 'url' in keysOf ? fetchTimeoutMs : discoveryTimeoutMs,
     [customFetch]: 'url' in keysOf ? fetchBounded : discovering(keysOf.issuer),
-    // The library fetches nothing again: `openFetching` decides, because it can tell a failed fetch from an unknown key.
+    // jose itself fetches no keys again: `openFetching` does, because it can tell a failed fetch from an unknown key.
     cacheMaxAge: Infinity,
     cooldownDuration: Infinity,
   });
@@ -180,7 +180,7 @@ function openSelection(keySet: RemoteKeySet, log: Log) {
 }
 
 function unusable(cause?: unknown): never {
-  throw new TokenRefused('no key of the issuer serves for the token', { cause });
+  throw new TokenRefused('no key of the issuer can verify the token', { cause });
 }
 
 // Reads an answer of an issuer up to a bound, so that no issuer can fill the memory of this process.

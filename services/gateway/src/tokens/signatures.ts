@@ -41,8 +41,8 @@ function keysOf({ AUTH_JWT_SECRET: secrets }: AuthSettings, findKey: FindKey | u
 }
 
 /**
- * token-claims.ts checks `nbf`, with a leeway. `requiredClaims` has the claims that the library checks only if present. tokens.ts
- * remembers verdicts, so that the library has no cache.
+ * token-claims.ts checks `nbf`, with a leeway. `requiredClaims` has the claims that @fastify/jwt checks only if present. tokens.ts
+ * remembers good tokens, so that @fastify/jwt needs no cache.
  */
 function rulesOf({ AUTH_ISSUER, AUTH_AUDIENCE }: AuthSettings, keys: Keys) {
   return {
