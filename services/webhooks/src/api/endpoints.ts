@@ -94,7 +94,7 @@ const removing =
     const found = await endpoints.findOf(integration, id);
     // The answers are removed before the endpoint: if this replica dies meanwhile, an erasing still finds the endpoint and its answers.
     if (found !== null) await attemptLog.forgetAnswers([id]);
-    // If the replica died that stored the endpoint, a repeated registration would store it again.
+    // Otherwise a repeated registration would store the deleted endpoint again, if the replica of the first one died.
     if (found?.registration !== undefined) await registrations.finish(found.registration, id);
     const removed = await endpoints.remove(integration, id);
     // A text that is no id could be a wildcard of NATS, or name the answers of an endpoint that exists.
@@ -105,7 +105,7 @@ const removing =
     try {
       await attemptLog.removeEndpoint(id);
     } catch (error) {
-      log.warn({ err: error, endpoint: id }, 'the attempt log of a deleted endpoint is not removed');
+      log.warn({ err: error, endpoint: id }, 'a deleted endpoint’s attempt log stays until it expires');
     }
     if (!removed) throw absent();
     return {};

@@ -190,11 +190,11 @@ export function openAttemptLogWriter(
       await answers.write();
     } catch (error) {
       if (failures % linesEveryFailures === 0)
-        log.warn({ err: error, waiting: messages.length }, 'the attempt log is not written, trying again');
+        log.warn({ err: error, waiting: messages.length }, 'the attempt log cannot be written, trying again');
       failures += 1;
       return;
     }
-    if (dropped > 0) log.warn({ dropped }, 'entries of the attempt log were dropped');
+    if (dropped > 0) log.warn({ dropped }, 'entries of the attempt log were dropped: too many waited');
     dropped = 0;
     failures = 0;
   };

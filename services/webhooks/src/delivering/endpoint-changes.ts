@@ -32,7 +32,7 @@ export const listenForChanges = (
       integrations
         .refresh(integration, id)
         .catch((error: unknown) =>
-          log.debug({ err: error, endpoint: id }, 'a changed endpoint could not be read'),
+          log.debug({ err: error, endpoint: id }, 'a changed endpoint could not be read yet'),
         );
     },
     cache.forgetAll,

@@ -119,7 +119,7 @@ function readAsked(request: BusRequest, places: Places) {
   const { after: text, ...asked } = readFeedQuery(queryOf(request), errors);
   const after = text === undefined ? undefined : places.open(request.integration, text);
   if (text !== undefined && after === undefined) {
-    errors.push({ pointer: 'after', detail: 'after: not a place that this feed gave to your integration' });
+    errors.push({ pointer: 'after', detail: 'after: expected the next of a page that your integration got' });
   }
   refuseIfAny(errors);
   return { ...asked, after };
