@@ -212,7 +212,7 @@ export function consumerTable(streams: readonly InspectedStream[], nowMs: number
         unacknowledgedMax === Infinity ? 'no limit' : numberInWords(unacknowledgedMax),
         numberInWords(readersWaiting),
         lastHandedOutAt === undefined ? 'never' : `${spanInWords(nowMs - lastHandedOutAt.getTime())} ago`,
-        isLasting ? '' : 'goes with its reader',
+        isLasting ? '' : 'removed after its reader',
       ];
     }),
   );
