@@ -110,7 +110,7 @@ const traceOf = ({ traceparent }: Publishing): Readonly<Record<string, string>> 
   traceparent === undefined ? {} : { [requestHeaders.traceparent]: traceparent };
 
 interface Line extends BatchedEvent {
-  /** Undefined for an omitted event. */
+  /** The ack of nats-server; undefined for an omitted event, which is not published. */
   ack: PublishAck | undefined;
 }
 
@@ -206,7 +206,7 @@ const head = /^(\d+) (\d+)(?: (\w+))?$/;
 const headMax = 128;
 const lineBreak = 0x0a;
 
-/** Undefined if the bytes are no event batch. */
+/** Reads an event batch. Undefined if the bytes are none. */
 export function readEventBatch(bytes: Uint8Array): EventBatch | undefined {
   const headEnd = bytes.indexOf(lineBreak);
   const [, count, eventsThrough, endpointId] =
