@@ -179,7 +179,7 @@ it('a service drops a request whose reply subject is no inbox, and a request tha
   await expect.poll(() => taken).toEqual(['imported', 'of a name', 'last']);
 });
 
-it('a caller takes no answer on the subject for signs of life, on which other services may publish', async () => {
+it('a caller accepts no answer on the subject of interim replies, on which other services may publish', async () => {
   await using stranger = await connectRaw();
   await using _ = await serve(answering, {
     'svc.catalog.honest.ask': async ({ headers }) => {
@@ -297,12 +297,12 @@ it('a replica learns whether the caller of a request still waits', async () => {
   await expect.poll(() => requests.length).toBe(4);
   const areWaitedFor = () => Promise.all(requests.map((request) => request.isWaitedFor()));
   expect(await areWaitedFor()).toEqual([true, true, true, true]);
-  expect(lines()).not.toContain('does not say whether it waits');
+  expect(lines()).not.toContain('does not say whether it waits for the reply');
   withdrawing.abort(reason);
   await dying[Symbol.asyncDispose]();
   await asked[1];
   expect((await areWaitedFor()).filter((isWaitedFor) => isWaitedFor)).toHaveLength(1);
-  expect(lines()).toMatch(/"subject":"svc\.dying\.caller\..*does not say whether it waits/);
+  expect(lines()).toMatch(/"subject":"svc\.dying\.caller\..*does not say whether it waits for the reply/);
   done.resolve();
   expect(await Promise.all(asked)).toEqual([
     'done',
@@ -516,7 +516,7 @@ const chunkThen: BusHandler = async () => ({ body: String(nextChunkItems()) });
 const chunkDuring = async (subject: string): Promise<number> =>
   Number(text((await asking.request(subject, { timeoutMs: 10_000 })).body));
 
-it('long work yields to the event loop more often during a request whose subject has no semaphore shared with other subjects', async () => {
+it('long work yields to the event loop more often during a request whose subject shares no semaphore with other subjects', async () => {
   const handlers = { 'svc.catalog.long.ask': chunkThen, 'svc.catalog.short.ask': chunkThen };
   await using _ = await serve(answering, handlers, 2, { 'svc.catalog.long.ask': openSemaphore({ max: 2 }) });
   await expect.poll(nextChunkItems).toBe(chunkItems);

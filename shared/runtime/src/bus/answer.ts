@@ -182,7 +182,7 @@ function readRequest(
   const tellSilence = (unheard: string, error: unknown): void =>
     log.warn(
       { err: error, subject: unheard },
-      'a caller does not say whether it waits: its process is gone, or this login may not ask on the subject',
+      'a caller does not say whether it waits for the reply: its process is gone, or this login may not ask on the subject',
     );
   // A caller of another system sends no `sentAtMs` and cannot be asked, so the replica assumes that this caller waits.
   const promisedUntilMs = headers.has(requestHeaders.sentAtMs)

@@ -133,9 +133,9 @@ function otherServers(nats: NatsConnection, url: string): () => boolean {
 interface StatusHandlers {
   lost(): void;
   back(): void;
-  /** The server is in lame duck mode. */
+  /** Called when nats-server enters lame duck mode. */
   aboutToEnd(): void;
-  /** The login lacks a permission for a subject. */
+  /** Called when the login lacks a permission for a subject. */
   forbidden(error: PermissionViolationError): void;
 }
 

@@ -68,7 +68,7 @@ export function openConnectivity(isClosed: () => boolean) {
   };
 }
 
-/** NATS is not connected, or the connection dropped before an answer came. */
+/** The error if NATS is not connected, or the connection dropped before an answer came. */
 export class Disconnected extends Failure {
   constructor() {
     super('unavailable', 'The message bus is away; try again shortly.', { retryAfterSeconds: 1 });
@@ -84,7 +84,7 @@ const forgottenMs = 5_000;
 export function openAbsences(now: () => number = () => performance.now()) {
   const absences = new Map<string, { sinceMs: number; seenMs: number }>();
   return {
-    /** A request to the service had no responders. Returns whether the service may be back within 500 ms. */
+    /** Notes that a request to the service had no responders. Returns whether the service may be back within 500 ms. */
     mayEnd(service: string): boolean {
       const seenMs = now();
       const known = absences.get(service);
@@ -92,7 +92,7 @@ export function openAbsences(now: () => number = () => performance.now()) {
       absences.set(service, { sinceMs, seenMs });
       return seenMs - sinceMs < backWithinMs;
     },
-    /** A replica of the service has answered. */
+    /** Notes that a replica of the service has answered. */
     end: (service: string): void => void absences.delete(service),
   };
 }

@@ -102,7 +102,7 @@ async function ensureStream(connection: Connection, watch: StreamWatch, spec: St
     // `made` does not suffice: only STREAM.INFO shows a cluster that the configuration of a single server names.
     const known = await findStream(connection, name);
     // A server of a cluster may not know a new stream yet, which it or another server has just created.
-    if (known === undefined) throw new Error(`the ${what} is not known yet`);
+    if (known === undefined) throw new Error(`nats-server does not know the ${what} yet`);
     return known;
   });
   const { differing, changes } = compareStream(spec, info);

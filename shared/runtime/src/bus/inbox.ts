@@ -125,7 +125,7 @@ export function openInbox(nats: NatsConnection, prefix: string) {
       ask(subject, { headers: signOfLife(), body: undefined, timeoutMs: withinMs }),
     ),
     answerNow,
-    /** The client is connected again, perhaps with other permissions. */
+    /** Notes that the client is connected again, perhaps with other permissions. */
     arrived: () => signs.tryAgain(),
     /** Resolves with true once no request waits for its reply, or with false after `withinMs`. */
     async untilQuiet(withinMs: number): Promise<boolean> {

@@ -34,7 +34,7 @@ export interface BusOptions extends ConnectionOptions {
 
 export type Bus = Awaited<ReturnType<typeof openBus>>;
 
-/** Resolves once NATS is connected. */
+/** Opens the bus. Resolves once NATS is connected. */
 export async function openBus({ observe = () => undefined, ...options }: BusOptions) {
   const connection = await openConnection(options);
   const streams = openStreams(connection);
@@ -56,7 +56,7 @@ export async function openBus({ observe = () => undefined, ...options }: BusOpti
       return connection.maxPayloadBytes;
     },
     request: (subject: string, request: RequestOptions) => sendRequest(connection, subject, request),
-    /** This process is about to end: tells replicas to answer its requests that wait for an event (waits.ts). */
+    /** Tells replicas to answer this process's requests that wait for an event, because it is about to end (waits.ts). */
     answerNow: () => connection.inbox.answerNow(),
     serve: (service: ServiceOptions) => serve(connection, service, observe),
     /** Reads a stream in order, from an offset that the reader keeps. */

@@ -19,7 +19,7 @@ export interface FoundStream extends StreamComparison {
   isExpected: boolean;
   /** A stream without a leader exists, but can neither store nor deliver messages. */
   standing: 'there' | 'missing' | 'leaderless';
-  /** Undefined for a missing stream. */
+  /** What nats-server says of the stream; undefined for a missing stream. */
   facts: InspectedFacts | undefined;
   /** The streams from which nats-server copies messages into this stream. */
   copied: string[];
@@ -32,7 +32,7 @@ export interface InspectedStream extends FoundStream {
 export type InspectedFacts = ReturnType<typeof factsOf>;
 export type InspectedConsumer = ReturnType<typeof inspectConsumer>;
 
-/** Undefined for a missing stream. */
+/** What nats-server says of a stream; undefined for a missing stream. */
 export const findStream = (connection: Connection, name: string): Promise<StreamInfo | undefined> =>
   unlessRefused(connection.manager.streams.info(name), codes.streamNotFound);
 
@@ -111,7 +111,7 @@ function factsOf({ config, state, cluster }: StreamInfo) {
     replicas: config.num_replicas,
     /** The name of the cluster; undefined on a single server. */
     cluster: cluster?.name || undefined,
-    // Undefined on a single server, although STREAM.INFO names the server as the leader of its streams.
+    // The leader; undefined on a single server, which STREAM.INFO names as the leader of its streams.
     leader: (cluster?.name && cluster.leader) || undefined,
     followers: (cluster?.replicas ?? []).map(({ name, current, offline, lag }) => ({
       server: name,
@@ -142,12 +142,12 @@ function inspectConsumer(stream: string, info: ConsumerInfo) {
     pushesTo: config.deliver_subject,
     facts: {
       filters: filtersOf(config),
-      /** Messages not delivered yet. */
+      /** How many messages nats-server has not delivered to the consumer yet. */
       pending: info.num_pending,
-      /** Messages delivered and not acknowledged. */
+      /** How many messages are delivered and not acknowledged. */
       unacknowledged: info.num_ack_pending,
       unacknowledgedMax: amount(config.max_ack_pending ?? 0),
-      /** Pull requests that wait at nats-server. */
+      /** How many pull requests of readers wait at nats-server. */
       readersWaiting: info.num_waiting,
       lastHandedOutAt: lastActive === undefined ? undefined : new Date(String(lastActive)),
       leader: cluster?.leader || undefined,

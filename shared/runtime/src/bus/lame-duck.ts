@@ -14,7 +14,7 @@ import type { Connectivity } from './connectivity.ts';
 export interface Leaver {
   /** Resolves when the client can move to another server without losing a request. */
   leave(): Promise<void>;
-  /** The client is connected again, to the same server or another. */
+  /** Notes that the client is connected again, to the same server or another. */
   arrive(): void;
 }
 

@@ -67,7 +67,7 @@ const processesMax = 1_000;
 export function openClocks(now: () => number = () => performance.now()) {
   const learnt = new Map<string, Learnt>();
   return {
-    /** The other process's clock read `theirsMs` at some moment after `askedAtMs` of this process. */
+    /** Notes that the other process's clock read `theirsMs` at some moment after `askedAtMs` of this process. */
     learn(process: string, theirsMs: number, askedAtMs: number): void {
       learnt.delete(process);
       const [oldest] = learnt.keys();

@@ -69,7 +69,7 @@ export function openStreamWatch(connection: Connection) {
       connection.log.debug({ err: error, stream: spec.name }, 'a stream could not be inspected');
       const isMissing = isRefusedWith(error, codes.streamNotFound);
       if (isMissing) missing.add(spec.name);
-      // Only a stream's leader answers, so silence means that the stream has no leader. `saw` may have run meanwhile.
+      // Only a stream's leader answers, so silence means that the stream has no leader. `saw` may have noted a newer state.
       if ((isMissing || isSilence(connection, error)) && watched.get(spec.name)?.found === found)
         watched.set(spec.name, { spec, found: { ...found, standing: 'leaderless' }, madeAt });
     }
