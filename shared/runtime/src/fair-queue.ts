@@ -88,7 +88,7 @@ export function openFairQueue(limits: QueueLimits) {
       return {
         /** Resolves when the job has its next turn; rejects when the queue refuses the job. */
         turn,
-        /** The job no longer waits for another job, and may have its turn. */
+        /** Notes that the job no longer waits for another job: it may have its turn. */
         release(): void {
           one.isReady = true;
           one.since = performance.now();

@@ -67,7 +67,7 @@ export async function runProcess(name: string, start: Start, options: LifeOption
     end.exitCode = 1;
     if (error instanceof ConfigError)
       process.stderr.write(`${name} cannot start:\n${redactUrl(error.message).replaceAll(/^/gm, '  ')}\n`);
-    else log.fatal({ err: error }, end.signal.aborted ? 'not stopped cleanly' : 'cannot start');
+    else log.fatal({ err: error }, end.signal.aborted ? 'the stop failed' : 'the start failed');
   }
   process.exit(end.exitCode);
 }

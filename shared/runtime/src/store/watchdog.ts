@@ -78,7 +78,7 @@ export function startWatchdog({ ask, passing, onLost, log }: WatchdogOptions) {
     },
     /** Resolves with the first answer; rejects with an error that waiting cannot mend. */
     firstAnswer: first.promise,
-    /** The driver ended its connections: running operations end soon, or never. */
+    /** Notes that the driver has ended its connections: running operations end soon, or never. */
     connectionsEnded(): void {
       // If `connected` is false, no new operation can get a closing connection: the database is away, or never answered.
       operations.connectionsEnded(connected);

@@ -55,7 +55,7 @@ export function openOperations({ onLost, log }: OperationsOptions) {
     failAll(error: DatabaseAway): void {
       for (const fail of underWay.keys()) fail(error);
     },
-    /** The driver ended connections. `maySpread`: whether the connections of the next operations may be closing too. */
+    /** Notes that the driver has ended connections. `maySpread`: whether those of the next operations may be closing too. */
     connectionsEnded(maySpread: boolean): void {
       if (maySpread) suspectTicks = suspectTicksMax;
       for (const [fail, ticksLeft] of underWay) underWay.set(fail, Math.min(ticksLeft, ticksAfterEnd));
