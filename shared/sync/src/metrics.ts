@@ -29,7 +29,7 @@ export function openSyncMetrics(registry: Registry, { semaphore, journal, now }:
   });
   const recovered = new Counter({
     name: 'sync_pushes_recovered_total',
-    help: 'Pushes that another process left behind and this process settled.',
+    help: 'Pushes of dead or slow processes that this process completed.',
     registers,
   });
   const gauge = gaugesOf(registry);

@@ -26,7 +26,7 @@ export function openRecordQueues() {
 
   const end = (member: Member): void => {
     member.isOver = true;
-    // This push gave up while it waited. It stays queued: later pushes still wait for the pushes before it.
+    // A push that gave up while it waited stays queued: later pushes still wait for the pushes before it.
     if (member.ahead > 0) return;
     waitedFor.delete(member);
     const last = lastByListing.get(member.listing);
