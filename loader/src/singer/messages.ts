@@ -19,7 +19,7 @@ export function parseMessage(line: string, number: number): Message {
   } catch {
     throw wrong(number, 'it is no JSON', line);
   }
-  if (!isObject(message)) throw wrong(number, 'it is no object', line);
+  if (!isObject(message)) throw wrong(number, 'it is no JSON object', line);
   const { type, stream, schema, record, version, value } = message;
   if (type === 'STATE') {
     if (value === undefined) throw wrong(number, 'it has no value', line);

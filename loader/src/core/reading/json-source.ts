@@ -126,7 +126,7 @@ export async function openJson(input: Input): Promise<Source> {
     async *rows() {
       yield rows.map((row, index) => ({
         number: index + 1,
-        made: isItem(row) ? make(row) : new Wrong('it is no object'),
+        made: isItem(row) ? make(row) : new Wrong('the entry is no JSON object'),
         raw: jsonOf(row),
       }));
     },

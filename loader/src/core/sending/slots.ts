@@ -110,7 +110,7 @@ export function settle(
   slot.internalId = records[at]?.internalId ?? '';
   if (detail === undefined) {
     slot.status = 'rejected';
-    slot.reason = 'the service did not say what became of it';
+    slot.reason = 'the service did not say what became of the row';
   } else if (detail.action === 'failed') {
     slot.status = detail.problems.every(({ code }) => code === 'reference_not_found')
       ? 'deferred'
