@@ -55,7 +55,7 @@ export function openPacer(): Pacer {
     async turn(signal, until) {
       for (let ms = missingMs(); ms > 0; ms = missingMs()) {
         if (heldUntil > Math.max(until, now()))
-          throw new Unreachable('An answer 429 asked to wait for longer than a call may take.');
+          throw new Unreachable('The Retry-After of a 429 is longer than a call may take.');
         await wait(ms, signal);
       }
       left -= 1;
