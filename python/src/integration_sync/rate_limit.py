@@ -42,7 +42,7 @@ class Pacer:
                     self._left -= 1
                     return self._window
                 if self._held_until > max(until, self._clock.now()):
-                    raise Unreachable("An answer 429 asked to wait for longer than a call may take.")
+                    raise Unreachable("The Retry-After of a 429 is longer than a call may take.")
             self._clock.wait(missing)
 
     def _missing(self) -> float:
