@@ -40,17 +40,17 @@ export async function runStorm(options: RunOptions): Promise<void> {
 
   await chaos.tell('stop');
   await clients.tell('stop');
-  say('the storm is over; waiting until everything is settled');
+  say('the storm is over; waiting until all pushes are announced');
   await receivers.tell('heal');
   await stack.tell('ready');
   const collector = start('collector');
   await collector.tell('settle');
   await customers.tell('stop');
   if (!without.includes('last deliveries')) {
-    say('waiting until everything is delivered');
+    say('waiting until all events are delivered');
     await collector.tell('replay');
     await collector.tell('deliver');
   }
-  say('writing down what is there');
+  say('writing the final state into the ledger');
   await collector.tell('collect');
 }

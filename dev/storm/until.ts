@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 export interface Looks {
   looksMax: number;
   everyMs?: number;
-  /** Ends the wait early when it aborts. */
+  /** A signal whose abort ends the wait early. */
   signal?: AbortSignal;
 }
 

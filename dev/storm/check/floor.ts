@@ -1,4 +1,4 @@
-// Checks that the service took and delivered a minimum: a service that refuses every push would break no other promise. Also checks
+// Checks that the service accepted and delivered a minimum: a service that refuses every push would break no other promise. Also checks
 // that no service held too much memory.
 import { plurals, type Lines } from '../lines.ts';
 import { isTaken, type Check } from './facts.ts';

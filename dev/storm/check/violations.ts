@@ -25,7 +25,7 @@ export const violationClasses = {
   'event-wrong': 'an event does not say what changed',
   completed: 'sync.completed of a run is missing, or counts something else than the run',
   'delivery-missing': 'an event was never delivered to a receiver that was well',
-  'delivery-twice': 'deliveries came again, without a cause or too many',
+  'delivery-twice': 'deliveries were repeated without a cause, or too often',
   undescribed: 'a message is not what the description of the messages says',
   'delivery-false': 'a delivery is not genuine, or is not the event that it names',
   roll: 'a push failed while an operator ended nodes or services in good order, one after the other',
@@ -47,7 +47,7 @@ export const violationClasses = {
   'attempt-log': 'an attempt is not in the attempt log, or the log says something else than its receiver',
   schedule: 'tries of an event are not 1, 5 and 30 s apart',
   disabling: 'an endpoint is not disabled by its tenth failure in a row',
-  floor: 'the service took, announced or delivered less than it does with ease',
+  floor: 'the service accepted, announced or delivered less than a storm requires',
   memory: 'a service holds more memory than it may',
   storm: 'the storm could not be carried out as planned',
 } as const;

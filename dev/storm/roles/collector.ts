@@ -168,7 +168,7 @@ takeRole(
   {
     async settle() {
       if (!(await untilAnnounced(store, plan.rules.waitsForLateWrites)))
-        note('pushes that were cut off were not settled and announced in time');
+        note('pushes that were cut off were not completed and announced in time');
     },
     async replay() {
       await readGivenUp();

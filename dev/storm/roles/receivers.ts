@@ -44,7 +44,7 @@ async function start(): Promise<void> {
 takeRole(
   {
     start,
-    /** The storm is over: every receiver takes all deliveries. */
+    /** Makes every receiver accept all deliveries, because the storm is over. */
     async heal() {
       stop.abort();
       await Promise.allSettled(changing);
