@@ -1,5 +1,5 @@
 // A caller of another integration that pushes one supplier after the other, while the fuzzer sends requests whose effects only
-// the fuzzer's own integration may notice. It is a thread of its own: the fuzzer's work meanwhile is not in its times.
+// the fuzzer's own integration may notice. It runs in a thread of its own, so that its times do not include the fuzzer's work.
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';

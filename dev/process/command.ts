@@ -81,5 +81,5 @@ function exitCode(command: string, child: ReturnType<typeof spawn>): Promise<num
 function lastWords(lines: readonly string[]): string {
   const told = lines.map((line) => line.trim()).filter((line) => line !== '');
   const errors = told.filter((line) => /\b(error|fatal|failed|cannot|denied|no space)\b|^E:/i.test(line));
-  return (errors.length > 0 ? errors : told).slice(-3).join(' | ').slice(0, 600) || 'it said nothing';
+  return (errors.length > 0 ? errors : told).slice(-3).join(' | ').slice(0, 600) || 'no output';
 }

@@ -32,7 +32,7 @@ export function openWatch(progress: Progress): Watch {
       },
       onDeath(name, how, againInMs, lastLines) {
         if (!isStarted) failure.abort(new StartFailure(explainDeath(name, how, lastLines)));
-        else if (againInMs === undefined) progress.say(`${name} died (${how}); it is held`);
+        else if (againInMs === undefined) progress.say(`${name} died (${how}), and is not restarted`);
         else progress.say(`${name} died (${how}); starting it again in ${againInMs} ms`);
       },
     },
