@@ -238,7 +238,7 @@ it.each(ofRooms)('in $house, the folder $room may import only $open of the other
   expect(refusals.some((refusal) => refusal?.help?.includes(`of ${one.house} may import`))).toBe(true);
 });
 
-it.each(circles)('the linter refuses that two files of %s import types of each other', (place) => {
+it.each(circles)('the linter refuses two files of %s that import types of each other', (place) => {
   const circle = found.find(
     ({ filename, code }) => filename === `${place}/one.ts` && code === 'import(no-cycle)',
   );

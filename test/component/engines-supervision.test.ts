@@ -123,7 +123,7 @@ describe('a process that has a signal for stopping immediately', () => {
   it.each([
     ['gets this signal a second before its time is over', 'echo quits; exit 0', ['ready', 'quits'], 190],
     ['is killed in time where this signal does not end the process either', '', ['ready'], 1_190],
-  ])('%s', async (_, atQuit, said, leastMs) => {
+  ])('ends when it is stopped: it %s', async (_, atQuit, said, leastMs) => {
     const lines: string[] = [];
     const { spec } = recorded(insistent(atQuit), { ...stops, onLine: (line) => lines.push(line) });
     const child = await startChild(spec);

@@ -92,7 +92,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
     ['at the gateway', ''],
     ['behind a prefix', '/sync'],
   ])(
-    '%s, leads from the overview to a disabled webhook, and enables the webhook',
+    'leads from the overview to a disabled webhook, and enables the webhook: %s',
     { timeout: 120_000 },
     async (_where, prefix) => {
       await using behind = await openPrefix(system.gateway, prefix);

@@ -145,7 +145,7 @@ describe('the cluster', () => {
     expect(cluster.services[name]).toMatchObject({ stop_signal: 'SIGUSR2', stop_grace_period: '30s' });
   });
 
-  it('has the health check of the startup probe of the chart, which passes for 1.1.0 too', async () => {
+  it('has the same health check as the chart’s startup probe, which release 1.1.0 passes too', async () => {
     const { objects } = await readRendered('defaults');
     const [container] = ofKind(objects, 'Deployment')[0]?.spec?.template.spec?.containers ?? [];
     const probe = ['CMD', ...(container?.startupProbe?.exec?.command ?? [])];

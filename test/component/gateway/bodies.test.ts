@@ -231,7 +231,7 @@ describe('wrong lengths', () => {
     'content-length: 2\r\ncontent-length: 3\r\n',
     'content-length: 2\r\ntransfer-encoding: chunked\r\n',
     'transfer-encoding: gzip\r\n',
-  ])('%j is not HTTP', async (lengths) => {
+  ])('a request with the header lines %j is answered 400', async (lengths) => {
     const answer = await exchangeRaw(gateway.port, `${head(lengths)}{}`);
     expect(answer.status).toBe(400);
     expect(JSON.parse(answer.body).code).toBe('invalid_request');

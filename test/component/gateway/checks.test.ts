@@ -237,7 +237,7 @@ describe('methods', () => {
     ['/openapi.json', 'GET, HEAD'],
     ['/docs', 'GET, HEAD'],
     ['/token', 'GET, HEAD'],
-  ])('%s allows %s', async (path, allow) => {
+  ])('the path %s allows the methods %s alone', async (path, allow) => {
     for (const method of ['PUT', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY', 'PURGE']) {
       const answer = await exchangeRaw(gateway.port, `${method} ${path} HTTP/1.1\r\nhost: x\r\n\r\n`);
       expect({ method, status: answer.status, allow: answer.headers['allow'] }).toEqual({

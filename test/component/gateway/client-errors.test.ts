@@ -94,7 +94,7 @@ describe('requests', () => {
     'GET /healthz HTTP/1.1\r\nhost: x\r\nx: a\u0000b\r\n\r\n',
     'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
     '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003',
-  ])('%j is 400', async (bytes) => {
+  ])('with the bytes %j are answered 400', async (bytes) => {
     expectClientError(await exchangeRaw(gateway.port, Buffer.from(bytes, 'latin1')), 400);
   });
 
@@ -109,7 +109,7 @@ describe('requests', () => {
   });
 
   it.each(['host: x\r\nhost: y', 'host: x\r\nHOST: x'])(
-    'with two Host headers (%j) are 400',
+    'with two Host headers (%j) are answered 400',
     async (hosts) => {
       const answer = await exchangeRaw(gateway.port, `GET /healthz HTTP/1.1\r\n${hosts}\r\n\r\n`);
       expect({ status: answer.status, code: JSON.parse(answer.body).code }).toEqual({

@@ -170,7 +170,7 @@ describe('the gateway accepts no keys, and no token', () => {
       (response) => json(metadata({ jwks_uri: 7 }))(response),
       'expected an http or https URL',
     ],
-  ])('%s', async (_name, answer, reason) => {
+  ])('by an answer of the issuer %s', async (_name, answer, reason) => {
     issuer.answers.set('/elsewhere', json(metadata()));
     issuer.answers.set(openidPath(path), answer);
     const gateway = await start();

@@ -426,7 +426,7 @@ describe('refusals of the token endpoint', () => {
       'invalid_client',
     ],
     ['Basic that cannot be decoded', grant, basic('erp', '%zz'), 400, 'invalid_request'],
-  ])('%s', async (_name, form, headers, status, error) => {
+  ])('have an error of their own for %s', async (_name, form, headers, status, error) => {
     const description = await expectRefusal(await ask(form, headers), status, error);
     expect(description).not.toBe(wrong);
   });

@@ -236,7 +236,7 @@ it.each<[string, string, string | Buffer, object, unknown[]]>([
     {},
     [{ externalId: 'S-1', name: 'One' }],
   ],
-])('%s', async (_what, name, content, rules, items) => {
+])('the loader reads a file as systems write it: %s', async (_what, name, content, rules, items) => {
   expect(await read(name, content, rules)).toEqual(items);
 });
 

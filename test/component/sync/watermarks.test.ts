@@ -98,11 +98,11 @@ describe('a push that recovery has taken over', () => {
   });
 });
 
-describe('a push that recovery saw open', () => {
+describe('a push that recovery read as open in a watermark', () => {
   it.each([
-    ['is forgotten', 0],
-    ['stays when it was opened again since', 1],
-  ])('%s', async (_what, sinceMs) => {
+    ['is closed without a count', 0],
+    ['stays open, because it was opened again later,', 1],
+  ])('%s when forget() is called', async (_what, sinceMs) => {
     const key = newKey();
     const syncId = hoursAgo(0);
     await watermarks.open(key, syncId);

@@ -183,7 +183,7 @@ describe('the feed refuses', () => {
       ['since', 'since', 'events', 'limit', 'wait', 'after'],
     ],
   ];
-  it.each(wrong)('%s', async (_name, query, pointers) => {
+  it.each(wrong)('a wrong query: %s', async (_name, query, pointers) => {
     const client = house.newClient();
     const { next } = await feedOf(client)();
     const failure = await failureOf(feedOf(client)(query.replace('PLACE', next)));

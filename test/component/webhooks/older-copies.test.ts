@@ -108,7 +108,7 @@ const has = async (receiver: Receiver, ids: readonly string[]): Promise<void> =>
 
 const ofOnePush = 'webhooks was killed, and starts after the next pushes';
 
-describe.each(Object.entries(orders))('%s', (title, order) => {
+describe.each(Object.entries(orders))('where %s,', (title, order) => {
   it.each(title === ofOnePush ? [1, 12, 500] : [12])(
     'every event of %s pushes after a restore of NATS is delivered, and an old cursor of the feed is refused',
     { timeout: 90_000 },

@@ -4,7 +4,7 @@ import { expect, it, vi } from 'vitest';
 import { checkError, checkOutcome, checkRequests } from '../../support/client-case-checks.ts';
 import { cases, make, optionsOf, ScriptedService } from '../../support/client-cases.ts';
 
-it.each(cases.calls)('$title', async (one) => {
+it.each(cases.calls)('the TypeScript client $title', async (one) => {
   const service = new ScriptedService(one.service);
   const client = openClient(optionsOf(one, service));
   for (const call of one.calls) {
@@ -23,7 +23,7 @@ it.each(cases.calls)('$title', async (one) => {
   }
 });
 
-it.each(cases.deliveries)('$title', async ({ secret, headers, body, at, ...expected }) => {
+it.each(cases.deliveries)('verifyWebhook $title', async ({ secret, headers, body, at, ...expected }) => {
   vi.setSystemTime(at * 1_000);
   const { title: _title, ...end } = expected;
   const verified = await verifyWebhook({ secret, headers, body }).then(

@@ -167,7 +167,7 @@ describe('the sentence of the console about a webhook', () => {
       last,
       'Disabled at 02:14:09: the receiver answered 410 Gone.',
     ],
-  ])('%# has the state of the webhook', (of, attempt, sentence) => {
+  ])('has the state of the webhook (case %#)', (of, attempt, sentence) => {
     expect(sentenceOf(of, attempt, now)).toBe(sentence);
   });
 });
@@ -265,7 +265,7 @@ describe('the list of undelivered events of a webhook', () => {
     [attemptOf('a', 1, { attempt: 2 }), 'none: disabled'],
     [attemptOf('a', 1, { event: 'webhook.test', attempt: 1 }), ''],
     [succeeded('a', 1), ''],
-  ])('%# shows the next step in the table', (one, words) => {
+  ])('shows the next step of an attempt in the table (case %#)', (one, words) => {
     expect(endOf(one)).toBe(words);
   });
 
@@ -374,7 +374,7 @@ it.each([
     false,
   ],
 ])(
-  '%# the console reports a missing record only where no kind that the token may list has the record',
+  'the console reports a missing record only where no kind that the token may list has the record (case %#)',
   (kinds, is) => {
     expect(isNowhere(kinds)).toBe(is);
   },

@@ -11,7 +11,7 @@ describe('a point in time', () => {
     ['2026-03-31T09:26:53.589999Z', '2026-03-31T09:26:53.589Z'],
     ['2026-03-31T09:26:53+02:00', '2026-03-31T07:26:53.000Z'],
     ['2026-03-31T00:00:00+14:00', '2026-03-30T10:00:00.000Z'],
-  ])('%s is %s', (text, instant) => {
+  ])('%s is read as %s', (text, instant) => {
     expect(parseInstant(text)?.toISOString()).toBe(instant);
   });
 

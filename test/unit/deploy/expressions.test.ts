@@ -16,7 +16,7 @@ const labelsOfAll = ['job', 'instance', 'namespace', 'service'];
 
 const expressions = await readExpressions();
 
-describe.each(expressions)('%s', (_where, expression) => {
+describe.each(expressions)('the expression of %s', (_where, expression) => {
   const { wrongAt, selectors, grouping } = parsePromql(expression);
 
   it('is PromQL', () => {

@@ -194,7 +194,7 @@ describe('a file of clients is refused for', () => {
       withSecrets({ name, sha256: hash }, { name, sha256: other }),
       'client 1 ("erp"), secret 2: the same as client 1 ("erp"), secret 1',
     ],
-  ])('%s', (_name, content, words) => {
+  ])('its mistake: %s', (_name, content, words) => {
     const problem = problemOf(content);
     expect(problem).toContain(words);
     for (const hidden of [secret, hash, other, third, hash.slice(8, 32)]) {

@@ -89,7 +89,7 @@ describe('nothing secret leaves through a log line', () => {
     ['one level down', { headers: secrets }],
     ['two levels down', { request: { headers: secrets } }],
     ['far down, in an array', { a: { b: [{ c: { d: { e: secrets } } }] } }],
-  ])('%s', (_where, fields) => {
+  ])('under the name of a secret: %s', (_where, fields) => {
     for (const pretty of [false, true]) {
       const { log, lines } = openRecorded({ pretty });
       log.info(fields, 'line');
@@ -157,7 +157,7 @@ describe('credentials are cut from an address', () => {
     ['nats://token@host:4222', 'nats://***@host:4222'],
     ['nats://u:p@a:1,nats://u:p@b:2', 'nats://***@a:1,nats://***@b:2'],
     ['mongodb://user:p@ss@host/db', 'mongodb://***@host/db'],
-  ])('%s', (url, shown) => {
+  ])('such as %s', (url, shown) => {
     expect(redactUrl(url)).toBe(shown);
   });
 
