@@ -29,7 +29,7 @@ const ofRequests: readonly MetricRow[] = [
   },
   {
     metrics: [histogram('sync_request_seconds', 'subject')],
-    says: 'Histogram from a request to its answer.',
+    says: 'Histogram of the time from a request to its answer.',
   },
   {
     metrics: [counter('sync_credential_uses_total', 'client', 'secret')],
@@ -37,7 +37,7 @@ const ofRequests: readonly MetricRow[] = [
   },
   {
     metrics: [gauge('gateway_body_bytes'), gauge('gateway_road_bytes'), gauge('gateway_bodies_waiting')],
-    says: 'Bytes of bodies in memory, of these on the way to services, and bodies that wait for memory.',
+    says: 'Bytes of request bodies in memory, bytes of these on their way to services, and bodies that wait for memory.',
   },
   {
     metrics: [gauge('gateway_answer_bytes'), gauge('gateway_answers_waiting')],
@@ -52,7 +52,7 @@ const ofPushes: readonly MetricRow[] = [
   },
   {
     metrics: [gauge('sync_pushes_inside'), gauge('sync_pushes_waiting')],
-    says: 'Pushes that this replica carries out (`PUSHES_AT_ONCE_MAX` + 1 at most), and that wait for their turn (`waitedMs` in the log).',
+    says: 'Pushes that this replica works on (at most `PUSHES_AT_ONCE_MAX` + 1), and pushes that wait for their turn (`waitedMs` in the log).',
   },
   {
     metrics: [gauge('sync_pushes_unannounced'), gauge('sync_unannounced_seconds')],
@@ -71,15 +71,15 @@ const ofPushes: readonly MetricRow[] = [
 const ofWebhooks: readonly MetricRow[] = [
   {
     metrics: [counter('webhook_events_total'), histogram('webhook_read_lag_seconds')],
-    says: 'Events read from the log, subscribed or not; histogram from the storing of an event batch to its reading.',
+    says: 'Events read from EVENT_BATCHES, subscribed or not; histogram of the time from the storing of an event batch to its reading.',
   },
   {
     metrics: [counter('webhook_attempts_total', 'outcome'), histogram('webhook_attempt_seconds')],
-    says: 'Attempts (`succeeded`, `failed`, `gone`), and a histogram of their duration.',
+    says: 'Delivery attempts (`succeeded`, `failed`, `gone`), and a histogram of their duration.',
   },
   {
     metrics: [histogram('webhook_delivered_seconds')],
-    says: 'Histogram from an event to its delivery, retries included: measure promises to integrators by it.',
+    says: 'Histogram of the time from an event to its delivery, retries included: the measure for promises to integrators.',
   },
   {
     metrics: [gauge('webhook_in_flight'), gauge('webhook_waiting'), gauge('webhook_endpoints_active')],
@@ -87,23 +87,23 @@ const ofWebhooks: readonly MetricRow[] = [
   },
   {
     metrics: [gauge('webhook_behind'), gauge('webhook_behind_seconds')],
-    says: 'How many endpoints of this replica are behind the log, and the longest time that an endpoint has been behind; high for long: slow or failing receivers.',
+    says: 'How many endpoints of this replica are behind, and the longest time that an endpoint has been behind. Lasting high values mean slow or failing receivers.',
   },
   {
     metrics: [counter('webhook_lost_total')],
-    says: 'Endpoints for which the log dropped undelivered events. An error line names each endpoint: its caller then reads the [listings](integrating.md#reading-records-back).',
+    says: 'Endpoints for which EVENT_BATCHES dropped undelivered events. An error line names each endpoint: its integrator must read the [listings](integrating.md#reading-records-back).',
   },
   {
     metrics: [gauge('webhook_log_restored')],
-    says: 'How often within an hour replicas found NATS [restored from an older copy](operating.md#backup-and-restore); the same at each replica, so take `max`.',
+    says: 'How often within the last hour replicas found NATS [restored from an older copy](operating.md#backup-and-restore); each replica shows the same number, so take `max`.',
   },
   {
     metrics: [gauge('webhook_partitions_owned')],
-    says: 'Partitions of the log that this replica delivers: 32 over all replicas. Events of partitions without an owner wait.',
+    says: 'Partitions of EVENT_BATCHES that this replica delivers: 32 over all replicas. Events of partitions without an owner wait.',
   },
   {
     metrics: [counter('webhook_partitions_lost_total'), gauge('webhook_silence_seconds')],
-    says: 'Partitions that other replicas took from this living replica, and the silence after which they do: 2.5 s, and 20 s within 10 min of such a takeover.',
+    says: 'Partitions that other replicas took from this living replica, and the seconds of silence after which they do: 2.5, or 20 within 10 min of such a takeover.',
   },
   {
     metrics: [counter('webhook_disabled_total', 'reason'), gauge('webhook_endpoints_disabled')],
@@ -115,7 +115,7 @@ const ofWebhooks: readonly MetricRow[] = [
       counter('webhook_feed_events_total'),
       counter('webhook_feed_lost_wakes_total'),
     ],
-    says: 'Of `GET /events`: callers that wait at this replica (at most 1,000), events shown, and pushes that a waiting caller heard of late, as NATS lost their announcement.',
+    says: 'For `GET /events`: callers that wait at this replica (at most 1,000), events sent, and pushes that reached a waiting caller late, as NATS lost their announcement.',
   },
 ];
 
@@ -130,7 +130,7 @@ const ofStreams: readonly MetricRow[] = [
   },
   {
     metrics: [gauge('sync_stream_full_seconds', 'stream')],
-    says: 'Of webhooks: seconds until EVENTS or EVENT_BATCHES [is full](operating.md#streams). `+Inf`: the stream does not grow, or has no limit. `NaN`: NATS does not say.',
+    says: 'In webhooks: seconds until EVENTS or EVENT_BATCHES [is full](operating.md#streams). `+Inf`: the stream does not grow, or has no limit. `NaN`: NATS does not say.',
   },
   {
     metrics: [gauge('sync_stream_made_seconds', 'stream')],
@@ -145,11 +145,11 @@ const ofStreams: readonly MetricRow[] = [
 const ofProcesses: readonly MetricRow[] = [
   {
     metrics: [gauge('sync_engine_up', 'engine')],
-    says: 'Of each engine that this replica asks: 0 while `mongodb` is away or refuses its login, `nats` is not connected, or the `issuer` gives no keys.',
+    says: 'For each engine that this replica uses: 0 while `mongodb` is away or refuses its login, `nats` is not connected, or the `issuer` gives no keys.',
   },
   {
     metrics: [gauge('sync_served')],
-    says: '1 once this replica has served, as `GET /ready` says.',
+    says: '1 once this replica has been ready, as `GET /ready` says.',
   },
   {
     metrics: [gauge('sync_clock_seconds')],
