@@ -25,16 +25,16 @@ const snippets = pages.map(({ page, text }) => ({ page, all: readSnippets(page, 
 
 /** Why a snippet is not run. */
 const reasons = [
-  'it installs anew, and runs this test',
-  'it needs a NATS with users',
-  'it needs a sharded MongoDB',
-  'it needs Docker',
-  'it needs Keycloak',
-  'it needs Kubernetes',
-  'it needs Prometheus',
-  'it takes minutes',
-  'it takes the ports of NATS',
-  'the stack is the one that these run beside',
+  'Docker',
+  'Keycloak',
+  'Kubernetes',
+  'NATS ports',
+  'NATS users',
+  'Prometheus',
+  'mongos',
+  'recursive',
+  'second stack',
+  'slow',
 ];
 
 /** A machine may lack these. */
