@@ -28,7 +28,7 @@ export interface StoredSecret {
   endsAtMs: number;
 }
 
-/** Why the file of clients is refused, in words for the operator. */
+/** The error that says why the file of clients is refused, in words for the operator. */
 export class ClientsRefused extends Error {
   override readonly name = 'ClientsRefused';
 }

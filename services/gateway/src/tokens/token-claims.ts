@@ -20,7 +20,7 @@ export interface Caller {
   keyEndsAtMs?: number;
 }
 
-/** Why a token is not good. The words are for the log; the caller does not learn which check failed. */
+/** The error that says, for the log, why a token is refused. The caller does not learn which check failed. */
 export class TokenRefused extends Error {
   override readonly name = 'TokenRefused';
 }
