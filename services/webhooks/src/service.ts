@@ -49,9 +49,9 @@ export interface WebhooksDeps {
   onCommand?: ResourcesOptions['onCommand'];
   /** Resolves host names in place of DNS. */
   resolve?: Resolve;
-  /** Replaces real sockets. */
+  /** Makes the sockets to receivers in place of real sockets. */
   connector?: buildConnector.connector;
-  /** CA certificates in place of the well-known ones. */
+  /** The CA certificates that receivers may have, in place of the well-known ones. */
   ca?: string;
 }
 

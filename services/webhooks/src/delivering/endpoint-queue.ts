@@ -174,7 +174,7 @@ export class EndpointQueue {
     return next === 'end' ? first : Math.min(first, this.#cursor.sequence);
   }
 
-  /** The epoch of `offset`. */
+  /** The epoch of the endpoint to which `offset` belongs. */
   get offsetEpoch(): number {
     return this.telling?.epoch ?? this.state.epoch;
   }

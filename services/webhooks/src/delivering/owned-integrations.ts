@@ -293,7 +293,7 @@ export class Integrations {
         (error: unknown) =>
           log.debug(
             { err: error, endpoint: found._id },
-            'the missed events of an endpoint could not be stored',
+            'the missed events of an endpoint could not be stored yet',
           ),
       );
     }

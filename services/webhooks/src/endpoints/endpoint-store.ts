@@ -144,13 +144,13 @@ const correcting = (collection: Collection<Endpoint>) => ({
 const unannouncedMax = 500;
 
 const recording = (collection: Collection<Endpoint>) => ({
-  /** False if the endpoint in MongoDB differs from the version that the owner has applied. */
+  /** Stores a delivery state. False if the endpoint in MongoDB differs from the version that the owner has applied. */
   async recordState(applied: Applied, { failures, isCircuitClosed, trials }: Counted): Promise<boolean> {
     const { term } = applied;
     const $set = { failures, open: isCircuitClosed, trials: [...trials], term };
     return isFound(collection.updateOne(asApplied(applied), { $set }));
   },
-  /** False if the endpoint in MongoDB differs from the version that the owner has applied. */
+  /** Disables an endpoint. False if the endpoint in MongoDB differs from the version that the owner has applied. */
   async disable(applied: Applied, how: Disabling): Promise<boolean> {
     const read = await collection.findOne(asApplied(applied));
     if (read === null) return false;

@@ -149,7 +149,7 @@ export async function beginningOf(
   return { ...end, sinceMs };
 }
 
-/** False if the log was created again or restored, or has dropped the next event. */
+/** Whether the log can be read on at the place: not if it was created again or restored, or has dropped the next event. */
 async function isKept(
   { stream: placeOf, sequence, newest }: Place,
   { id, firstSequence, lastSequence }: LogStreamFacts,

@@ -200,7 +200,7 @@ class SharedTail {
     return {
       [Symbol.dispose]: () => {
         this.#listeners -= 1;
-        // Unsubscribes while an announced batch is not found: the batch is not announced again, so the next caller reads the log.
+        // If the last caller leaves before an announced batch was found, the tail unsubscribes: the next caller then reads the log.
         if (this.#listeners === 0 && this.#isLooking) this.close();
       },
     };

@@ -34,7 +34,7 @@ export function openKnownRestores(store: Store, log: Log) {
     return found;
   };
 
-  /** False if another replica has changed the document since it was read. */
+  /** Stores the restores. False if another replica has changed their document since it was read. */
   const write = async (found: KnownLog | null, next: Omit<KnownLog, '_id'>): Promise<boolean> => {
     if (found === null) return isFirst(collection.insertOne({ _id: eventBatchesStream, ...next }));
     const asRead = { _id: eventBatchesStream, version: found.version };

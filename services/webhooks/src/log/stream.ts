@@ -106,7 +106,7 @@ export class LogStream {
     this.#named();
   }
 
-  /** False if the log was restored after the message was stored, and lacks the message. */
+  /** Whether the log has the message. False if the log was restored after the message was stored, and lacks it. */
   async has(message: NewestMessage): Promise<boolean> {
     const { sequence, storedAt } = message;
     if (storedAt.getTime() > this.#compared.atMs + clockSkewMs) return true;

@@ -62,7 +62,7 @@ export const openCutoff =
       } catch (error) {
         log.warn(
           { err: error, subject, requestId },
-          'a service does not say which pushes have unpublished events',
+          'a service does not say which pushes have unpublished events: they count as after the cutoff',
         );
         return [];
       }
