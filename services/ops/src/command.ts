@@ -33,7 +33,7 @@ export interface Caller {
   stop: (refusal: Refusal) => void;
 }
 
-/** The arguments do not fit the command: run.ts prints the message and the command's help. */
+/** The error if the arguments do not fit the command: run.ts prints the message and the command's help. */
 export class Misuse extends Error {
   override readonly name = 'Misuse';
 }
@@ -45,7 +45,7 @@ export function checkIntegration(given: string): void {
   throw new Misuse(`--integration: 1 to 64 letters, digits, _ or -; not ${shown}.`);
 }
 
-/** The command cannot be done now; the message says why, and what to do. */
+/** The error if the command cannot be done now; the message says why, and what to do. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly exitCode: ExitCode;
