@@ -37,7 +37,7 @@ export interface Begin {
 
 export interface EventMessage extends BatchedEvent {
   subject: string;
-  /** The event is not published, but remains part of the id of its batch, which may have been published with the event before. */
+  /** Whether the event is not published. It remains part of the id of its batch, which may have been published with it before. */
   isOmitted?: boolean;
 }
 

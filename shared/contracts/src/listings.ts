@@ -22,7 +22,7 @@ export interface RecordDetails {
   createdBy: string;
   changedBy: string;
   changedAt: string;
-  /** Only for a product; null if the product names no supplier. */
+  /** The internal id of a product's supplier; null if the product names no supplier. */
   supplierInternalId?: string | null;
   productInternalId?: string | null;
 }
