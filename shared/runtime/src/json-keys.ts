@@ -8,7 +8,7 @@ const token = /"(?:[^"\\]|\\.)*(?:"|\\?$)|[{}[\],:]/gs;
 interface Container {
   pointer: string;
   keys?: Set<string>;
-  /** The last key, or the index of the last entry. */
+  /** The last key of an object, or the index of the last entry of an array. */
   at: string | number;
 }
 

@@ -12,7 +12,7 @@ export type Log = pino.Logger;
 export interface LogOptions {
   service: string;
   level: string;
-  /** Readable text instead of JSON; by default if stdout is a terminal. */
+  /** Whether log lines are readable text instead of JSON; by default if stdout is a terminal. */
   pretty?: boolean;
   destination?: pino.DestinationStream;
 }

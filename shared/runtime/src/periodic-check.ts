@@ -20,7 +20,7 @@ export function openPeriodicCheck(check: () => Promise<void>, { what, everyMs, l
       try {
         await check();
       } catch (error) {
-        log.debug({ err: error }, `a check of ${what} failed`);
+        log.debug({ err: error }, `a check of ${what} failed, trying again later`);
       }
     } while (again);
   };

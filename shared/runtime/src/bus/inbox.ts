@@ -25,7 +25,7 @@ export interface Question {
   headers: MsgHdrs | ((reply: string | undefined) => MsgHdrs);
   body: Uint8Array | string | undefined;
   timeoutMs: number;
-  /** Fires when the caller no longer waits for the answer. */
+  /** A signal that aborts when the caller no longer waits for the answer. */
   signal?: AbortSignal | undefined;
 }
 

@@ -8,7 +8,7 @@ const againMs = 5_000;
 
 export interface LastingOptions {
   queue?: string;
-  /** Gets messages, and of several refusals in succession only the first. */
+  /** Called with each message, and with the first of several refusals in succession. */
   callback: (error: Error | null, message: Msg) => void;
   /** Called once the subscription is allowed again: messages were missed. */
   onMissed?: (() => void) | undefined;

@@ -21,7 +21,7 @@ export interface StreamLevel extends Level {
 
 export interface Levels {
   streams: StreamLevel[];
-  /** All streams of the account together; each copy of a stream counts. */
+  /** The level of all streams of the account together; each copy of a stream counts. */
   account: Level;
 }
 

@@ -14,9 +14,9 @@ export interface RequestOptions {
   headers?: Readonly<Record<string, string | undefined>>;
   body?: Uint8Array | string;
   timeoutMs: number;
-  /** Aborts when the caller no longer waits for the reply; the request then fails with the signal's reason. */
+  /** A signal that aborts when the caller no longer waits for the reply: the request then fails with its reason. */
   signal?: AbortSignal;
-  /** The request changes nothing, so a service may carry it out twice. */
+  /** Whether a service may carry out the request twice, because the request changes nothing. */
   repeatable?: boolean;
 }
 

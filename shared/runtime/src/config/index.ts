@@ -19,7 +19,7 @@ export { natsOptionsOf, natsSettings, type NatsLogin, type NatsOptions, type Nat
 export { baseSettings, storeSettings } from './shared-settings.ts';
 export { tracingSettings, type TracingConfig } from './tracing.ts';
 
-/** The problems with the settings, a line each, for the person who starts the process. */
+/** The error with the problems of the settings, a line each, for the person who starts the process. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 

@@ -12,7 +12,7 @@ export interface TransportOptions extends NodeConnectionOptions {
   onTrouble: (error: Error) => void;
 }
 
-/** A certificate is missing, refused or not trusted; the message names the setting. */
+/** The error if a certificate is missing, refused or not trusted; the message names the setting. */
 export class CertificateRefused extends Error {
   override readonly name = 'CertificateRefused';
 }

@@ -5,7 +5,7 @@
 // time-out. An operation that begins right after a connection ended also has 1.5 s: its own connection may be closing too.
 import type { Log } from '../../log.ts';
 
-/** The database does not answer. The operation may or may not have taken effect. */
+/** The error if the database does not answer. The operation may or may not have taken effect. */
 export class DatabaseAway extends Error {
   override readonly name = 'DatabaseAway';
 }
