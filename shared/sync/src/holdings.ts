@@ -43,7 +43,7 @@ export function openOperating(service: string, listed: readonly string[]) {
       if (quietAt <= now && unfinished === null) return undefined;
       const { _id: syncId, startedAt } = unfinished ?? last;
       return {
-        /** An unfinished push, or else the newest push. */
+        /** The sync id of an unfinished push of the integration, or else of its newest push. */
         syncId,
         startedAt,
         /** From this time on, the begun pushes of the integration neither write nor announce. */

@@ -42,7 +42,7 @@ export interface AnnouncedRecord {
 
 interface Alike {
   subject: string;
-  /** The body up to its data. */
+  /** The body of an event up to its data. */
   head: string;
   begin: Begin;
 }

@@ -15,9 +15,9 @@ export interface Reason {
   /** The wrong field; empty if the reason concerns the whole item. */
   field: string;
   detail: string;
-  /** The field is valid, but names a record that does not exist. */
+  /** Whether the field is valid, but names a record that does not exist. */
   notFound?: true;
-  /** The kind has no field of this name. */
+  /** Whether the item has a field that its kind of record lacks. */
   unknown?: true;
 }
 

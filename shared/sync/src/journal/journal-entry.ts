@@ -36,9 +36,9 @@ export interface Entry extends Counts {
   fields?: readonly string[];
   /** How many records the push's own process counted in the watermarks before it noticed that the entry has another owner. */
   counted?: Counted;
-  /** Writes of the push arrived after another replica had settled the entry. The push is not yet open in its watermarks again. */
+  /** Whether writes of the push arrived after another replica had settled the entry, and its watermarks are not open again. */
   reopened?: true;
-  /** The entry is settled, but writes of its process may still arrive. */
+  /** Whether the entry is settled, and writes of its process may still arrive. */
   watched?: true;
   /** The integration of a hidden entry, which has no field `integration`, so that no listing of pushes finds it. */
   hiddenFrom?: string;

@@ -3,9 +3,9 @@
 import { LRUCache } from 'lru-cache';
 
 export interface CacheBounds<Value> {
-  /** The largest size of all entries. */
+  /** The bound on the sizes of all entries, added up. */
   max: number;
-  /** The largest size of all entries of one integration. An entry that is larger is not cached. */
+  /** The bound on the sizes of one integration's entries, added up. A larger entry is not cached. */
   shareMax: number;
   /** The size of an entry, which is 1 or more. */
   sizeOf: (value: Value) => number;

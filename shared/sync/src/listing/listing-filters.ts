@@ -22,13 +22,13 @@ import type { ReadFilters } from './listing-request.ts';
 export interface Narrowing {
   /** The ids of documents to which the listing is limited; such documents need not exist. */
   ids?: readonly string[] | undefined;
-  /** Only records synchronised by this time; with `changedSince`, only records last changed by this time. */
+  /** Limits a listing to records synchronised by this time; with `changedSince`, to records last changed by this time. */
   until?: Date | undefined;
-  /** Only records that have changed after this time. */
+  /** Limits a listing to records that have changed after this time. */
   changedSince?: Date | undefined;
   /** Whether each entity shows its whole record. */
   details?: boolean;
-  /** Only drafts with this status. */
+  /** Limits a listing to drafts with this status. */
   status?: string | undefined;
 }
 

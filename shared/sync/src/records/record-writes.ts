@@ -9,7 +9,7 @@ import type { RecordDocument, Writing } from './record-document.ts';
 import { isErased, statusField } from '../items/sync-status.ts';
 
 export function openRecordWrites(records: Collection<RecordDocument>, byIds: ByIds) {
-  /** One update for each record. */
+  /** Sends one update for each record of a part. */
   const updateEach = async (
     part: readonly Known[],
     { integration, confirm }: Writing,
