@@ -13,7 +13,7 @@ export const exitCodes = {
 } as const;
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** Ends the command. The message says where the problem is, and what to do. */
+/** The error that ends the command. Its message says where the problem is, and what to do. */
 export class Stop extends Error {
   override readonly name = 'Stop';
   readonly exitCode: ExitCode;

@@ -111,10 +111,10 @@ export class Answers {
     const entries: object[] = [];
     for (;;) {
       found.coming ??= next(found.entries);
-      // An answer without entries waits on: why the service does not answer says more than no entries.
+      // An answer without entries waits on: the reason why the service does not answer is worth more than an empty answer.
       const entry = await (entries.length === 0 ? found.coming : Promise.race([found.coming, over]));
       if (entry === late) {
-        // The answer to `more` has the error.
+        // If the search fails, the answer to the next call, with `more`, has the error.
         found.coming.catch(() => undefined);
         return marked({ ...head, entries, more: this.#keep(found) });
       }

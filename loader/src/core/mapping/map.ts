@@ -17,7 +17,7 @@ export interface Rules {
   constants?: Record<string, unknown>;
   encoding?: string;
   delimiter?: string;
-  /** False if quotes are ordinary characters. */
+  /** Whether quotes enclose cells; false if they are ordinary characters. */
   quotes?: boolean;
   decimal?: ',' | '.';
   dates?: string;

@@ -17,7 +17,7 @@ export function readNumber(text: string, decimal: DecimalSign): number | undefin
   if (!plain[decimal].test(signed)) return undefined;
   if (signed.length <= exactCharactersMax && !/e/i.test(signed)) return exactNumber(signed, decimal);
   const number = Number(signed.replaceAll(groups[decimal], '').replace(',', '.'));
-  // JSON has no infinite number, and would clear the field.
+  // An infinite number is refused: JSON would have null in its place, which clears the field.
   return Number.isFinite(number) ? number : undefined;
 }
 

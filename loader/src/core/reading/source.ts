@@ -67,7 +67,7 @@ export interface TableLook {
   headerRow: number;
   rows: number | undefined;
   header: readonly string[];
-  /** The first rows, as cells. */
+  /** The cells of the first rows of the file. */
   sample: readonly (readonly Cell[])[];
 }
 
