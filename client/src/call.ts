@@ -2,7 +2,7 @@
 
 export interface Call {
   method: string;
-  /** The path with its query. */
+  /** The path of the call, with its query. */
   path: string;
   body?: string;
   headers?: Readonly<Record<string, string>>;

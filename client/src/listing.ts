@@ -83,7 +83,7 @@ export interface RecordListing {
 export interface Listing extends RecordListing {
   /** The records that changed since an earlier poll, each once, with its present content. */
   poll<K extends Kind>(kind: K, how?: Poll): AsyncGenerator<PollPage<ListedOf<K>>, void, undefined>;
-  /** The events, in order. */
+  /** The events of the feed, in order. */
   poll(feed: 'events', how?: FeedPoll): AsyncGenerator<PollPage<FedEvent>, void, undefined>;
   runs(query?: RunQuery): AsyncGenerator<SyncRun, void, undefined>;
   run(syncId: string, signal?: AbortSignal): Promise<SyncRunInFull>;

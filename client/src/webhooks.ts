@@ -45,7 +45,7 @@ export interface Webhooks {
    * webhook.
    */
   drill(id: string): Promise<DrillResult>;
-  /** The attempt log, newest first. */
+  /** The attempts in the webhook's attempt log, newest first. */
   deliveries(id: string, query?: DeliveryQuery): AsyncGenerator<DeliveryAttempt, void, undefined>;
   /** The body that was sent for one event, and the answers of the receiver. */
   delivery(id: string, eventId: string): Promise<EventDelivery>;
