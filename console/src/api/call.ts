@@ -5,7 +5,7 @@ import { endSession, session } from './session.ts';
 
 export interface Answer<T> {
   body: T;
-  /** The cursor of the next page. */
+  /** The cursor of the listing's next page, if there is one. */
   cursor: string | undefined;
   date: string | null;
 }

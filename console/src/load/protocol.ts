@@ -91,18 +91,18 @@ export interface Gone {
   isArchived: boolean;
 }
 
-/** What the page shows. */
+/** What the worker has the page show. */
 export interface Shown {
   /** What the worker does now apart from a run, in words. */
   busy: string | undefined;
   entries: readonly Entry[];
   /** How many corrections of a person `entries` include. */
   corrections: number;
-  /** For each file that the page refuses, why. */
+  /** The reason for each file that the page refuses. */
   refused: readonly string[];
   run: Run | undefined;
   kept: Kept | undefined;
-  /** Another tab loads files of this integration. */
+  /** Whether another tab loads files of this integration. */
   isElsewhere: boolean;
   /** For each kind of records, the last load that has finished. */
   loaded: readonly Loaded[];

@@ -16,7 +16,7 @@ export const utcOf = (at: Date): string =>
     .replace('T', ' ')
     .replace(/\.\d+Z$/, ' UTC');
 
-/** `3 s`, `4 min`, `2 h`, `5 d`. */
+/** A span of time as `3 s`, `4 min`, `2 h` or `5 d`. */
 export function spanOf(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1_000));
   if (seconds < 90) return `${seconds} s`;

@@ -10,7 +10,7 @@ import type { Problem } from '../api/problem.ts';
 import type { DeliveryAttempt } from '../api/shapes.ts';
 import { timeBefore, timeIn } from './box.ts';
 
-/** A page of the log, newest first. */
+/** A page of a webhook's attempt log, newest attempt first. */
 export interface LogPage {
   attempts: readonly DeliveryAttempt[];
   /** Whether the log has older attempts of this outcome. */

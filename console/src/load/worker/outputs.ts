@@ -139,7 +139,7 @@ export class KeptOutputs implements LoadOutputs {
   }
 
   async openRejects(): Promise<void> {
-    // The log needs no opening.
+    // The log of rejected rows in IndexedDB need not be opened.
   }
 
   result(file: FileState, slot: Pick<Slot, 'row' | 'id' | 'internalId' | 'status'>): void {

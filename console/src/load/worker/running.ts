@@ -27,7 +27,7 @@ export interface Running {
   sources: readonly Source[];
   outputs: LoadOutputs;
   reasons: ReasonCounts;
-  /** Stores the state; undefined for a check. */
+  /** Stores the state of a load; undefined for a check. */
   keep: ((state: LoadState) => Promise<void>) | undefined;
 }
 
@@ -35,7 +35,7 @@ export class Course {
   readonly #running: Running;
   readonly #tell: () => void;
   readonly #interrupt = new AbortController();
-  /** Ends requests in flight. */
+  /** Its abort ends the run's requests in flight. */
   readonly #abort = new AbortController();
   readonly #begunAt = performance.now();
   #endedAt: number | undefined;

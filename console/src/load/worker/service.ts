@@ -4,7 +4,7 @@ import type { Access } from '../protocol.ts';
 
 export interface ServiceOptions {
   url: string;
-  /** The token was refused: the page asks for another one. */
+  /** Called when the service has refused the token: the page asks for another token. */
   onEnded: (token: string) => void;
   /** What requests wait for, in words; undefined once the service answers again. */
   onWaiting: (what: string | undefined) => void;
