@@ -14,7 +14,7 @@ export interface Draft {
   name: string;
   /** The externalId to which the item refers. */
   reference: string | null;
-  /** Every field, so that the record is what the item says, whatever was there before. */
+  /** Whether the item has every field, so that its record is what the item says, whatever was there before. */
   whole: boolean;
 }
 

@@ -89,7 +89,7 @@ export interface DeliveryLine {
   /** What the receiver answered; 0 where it broke the connection. */
   status: number;
   genuine: boolean;
-  /** The replica of webhooks ended the request before the answer: it released a partition, and its attempt log lacks the attempt. */
+  /** Whether the replica of webhooks ended the request early: it released a partition, and its attempt log lacks the attempt. */
   unheard?: true;
   /** Whether the delivery is of a drill. */
   drill?: boolean;
@@ -192,7 +192,7 @@ export const noLines = () => ({
   /** The runs that recovery has not finished, with the internal ids of their records without their prefix. */
   pending: none<{ syncId: string; hashes: readonly string[] }>(),
   events: none<EventLine>(),
-  /** Failures of the run itself. */
+  /** Failures of the storm itself, and not of the service. */
   notes: none<{ atMs: number; note: string }>(),
 });
 

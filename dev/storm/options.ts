@@ -47,7 +47,7 @@ export function parseStormOptions(args: readonly string[]) {
     seed: readCount('--seed', values.seed, [0, 999_999_999]),
     seconds: readCount('--seconds', values.seconds, [5, 3_600]),
     profile,
-    /** Undefined: the folder that is named after the seed. */
+    /** The folder of the storm; undefined for the folder that is named after the seed. */
     folder: values.folder,
     /** The folder of a former run, which this run only checks. */
     verify: values.verify,

@@ -13,7 +13,7 @@ export interface Profile extends FaultRules {
   receivers: 'mixed' | 'steady' | 'many';
   /** The pause between an answer and the caller's next push. */
   pauseMs: Span;
-  /** Callers push some records over and over, many times without a pause, and one pushes only new records. */
+  /** Whether callers push some records again and again without a pause, and one caller pushes only new records. */
   isFlooded: boolean;
   /** Accepted items after which callers push one item at a time. */
   itemsMax: number;

@@ -20,7 +20,7 @@ export function openStriker(folder: string, stackPid: number) {
   };
 
   return {
-    /** Undefined if no process of the target lives now, or if it is frozen already. */
+    /** Strikes a process of the target. Undefined if none lives now, or if it is frozen already. */
     strike({ target, nth, kind, forMs }: PlannedFault): FaultLine | undefined {
       const pids = pidsOf(folder, target).filter((pid) => !standing.has(pid) && isChildOf(pid, stackPid));
       const pid = pids[nth % Math.max(pids.length, 1)];
@@ -61,7 +61,7 @@ function askPs(what: string, pid: number): string {
   try {
     return execFileSync('ps', ['-o', what, '-p', String(pid)], { encoding: 'utf8' }).trim();
   } catch {
-    // The process has ended meanwhile.
+    // `ps` fails for a process that has ended meanwhile.
     return '';
   }
 }

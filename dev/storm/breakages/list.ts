@@ -209,7 +209,7 @@ function readBreakage(text: string): Breakage {
   return { name, says, file, search, replace, found: classOf(found), seconds: Number(seconds), without };
 }
 
-/** The text of the file, broken. */
+/** The text of the file with the breakage in it. */
 export function brokenText({ name, file, search, replace }: Breakage, text: string): string {
   const [before, after, ...others] = text.split(search);
   if (before === undefined || after === undefined || others.length > 0)

@@ -27,7 +27,7 @@ export function readFacts(ledger: Ledger) {
     ...history,
     toLedger,
     isStruck: openStruck(ledger.faults),
-    /** Whether a fault that affects deliveries lasted in that span. */
+    /** Whether a fault that affects deliveries lasted in the given span. */
     isDeliveryStruck: openStruck(ledger.faults.filter(touchesDeliveries)),
     eventById,
     /** The deliveries of each event to each endpoint, by `nameOf`. */

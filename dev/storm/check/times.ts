@@ -9,7 +9,7 @@ export function openDates(pushes: readonly Pick<Push, 'begunAt' | 'begunMs'>[]):
   return (date) => Date.parse(date) - offset;
 }
 
-/** Whether a fault lasted in that span. */
+/** Whether a fault lasted in the given span. */
 export type IsStruck = (fromMs: number, toMs: number) => boolean;
 
 /** When the fault was over, and the cluster was whole again. */

@@ -22,15 +22,15 @@ export interface PrivateRecord extends Pick<RecordHistory, 'plural' | 'writes'> 
 
 /** Broken promises that the search for an explanation tolerates. */
 export interface Leniency {
-  /** Cut-off pushes may take effect after later ones were acknowledged. */
+  /** Whether cut-off pushes may take effect after later pushes were acknowledged. */
   late?: boolean;
-  /** Changes by cut-off pushes may lack events. */
+  /** Whether changes by cut-off pushes may lack events. */
   untold?: boolean;
-  /** Events may be left over that no push explains. */
+  /** Whether events may be left over that no push explains. */
   extra?: boolean;
-  /** Events of acknowledged pushes, and their statuses, are not compared. */
+  /** Whether events of acknowledged pushes, and their statuses, are not compared. */
   deaf?: boolean;
-  /** The final fields are not compared. */
+  /** Whether the final fields are not compared. */
   blind?: boolean;
 }
 
@@ -43,7 +43,7 @@ interface State {
   left: readonly SeenEvent[];
 }
 
-/** Thrown beyond `statesMax`, which should not happen: callers stop using an id that was cut off a few times. */
+/** The error beyond `statesMax` states, which should not happen: callers stop using an id that was cut off a few times. */
 export class TooManyPasts extends Error {
   override readonly name = 'TooManyPasts';
 }
