@@ -7,9 +7,9 @@ export interface AccessTokenOptions {
   /** The value of AUTH_JWT_SECRET; the first secret signs if there are two. */
   secret: string;
   integration: string;
-  /** Scopes, separated by spaces; every scope unless given. */
+  /** The scopes of the token, separated by spaces; every scope unless given. */
   scope?: string;
-  /** One hour unless given. */
+  /** The lifetime of the token; one hour unless given. */
   ttlSeconds?: number;
   issuer?: string | undefined;
   audience?: string | undefined;
@@ -39,7 +39,7 @@ export function issueAccessToken(options: AccessTokenOptions): string {
 
 const secondsPer = { s: 1, m: 60, h: 60 * 60, d: 24 * 60 * 60 } as const;
 
-/** `15m`, `2h`, `90s`, `1d`, or a plain number of seconds. */
+/** Reads a lifetime: `15m`, `2h`, `90s`, `1d`, or a plain number of seconds. */
 export function parseTtl(text: string): number {
   const { count, unit = 's' } = /^(?<count>[1-9]\d{0,6})(?<unit>[smhd])?$/.exec(text)?.groups ?? {};
   if (count === undefined)

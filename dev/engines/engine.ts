@@ -33,7 +33,7 @@ export interface RunningEngine extends Omit<Engine, 'name' | 'source' | 'reason'
   readonly description: string;
 }
 
-/** Why a source cannot serve here, and what to install or mend for it to serve. */
+/** The error that says why a source cannot serve here, and what to install or mend so that it can. */
 export class NotServed extends Error {
   override readonly name = 'NotServed';
   readonly help: string;
@@ -44,7 +44,7 @@ export class NotServed extends Error {
   }
 }
 
-/** No source serves. The message is meant for the person at the terminal. */
+/** The error if no source of an engine serves. Its message is for the person at the terminal. */
 export class NoEngine extends Error {
   override readonly name = 'NoEngine';
 }

@@ -39,7 +39,7 @@ export type Step = (
 ) => Promise<string>;
 
 export interface StepOptions {
-  /** What to do when the step fails. */
+  /** What a person should do when the step fails. */
   help: string;
   environment?: Environment;
   timeoutMs?: number;

@@ -53,7 +53,7 @@ export interface Death {
   againInMs: number | undefined;
 }
 
-/** The child died before it was ever ready. */
+/** The error if the child died before it was ever ready. */
 export class ChildDied extends Error {
   override readonly name = 'ChildDied';
   readonly lastLines: readonly string[];

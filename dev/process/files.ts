@@ -20,7 +20,7 @@ export function writeJson(path: string, value: unknown, mode?: number): void {
   writeWhole(path, `${JSON.stringify(value, null, 2)}\n`, mode);
 }
 
-/** Undefined if the file is missing or is not JSON. */
+/** Reads a JSON file. Undefined if the file is missing or is not JSON. */
 export function readJson(path: string): unknown {
   const text = readText(path);
   if (text === undefined) return undefined;

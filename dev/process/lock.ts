@@ -11,7 +11,7 @@ import { messageOf } from './words.ts';
 /** A lock is held until it is disposed of, or until the process ends. */
 export type Lock = Disposable;
 
-/** The lock file cannot be opened: no permission, no room, no such disk. */
+/** The error if the lock file cannot be opened: no permission, no room, no such disk. */
 export class LockFailure extends Error {
   override readonly name = 'LockFailure';
 }

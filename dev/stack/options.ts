@@ -7,7 +7,7 @@ import { replicatedServices, type Replicas } from './services.ts';
 export interface StartOptions {
   replicas: Replicas;
   fresh: boolean;
-  /** Restart services when their sources change. */
+  /** Whether services restart when their sources change. */
   watch: boolean;
   help: boolean;
 }
