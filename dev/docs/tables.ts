@@ -72,7 +72,7 @@ function fieldLists(kinds: Readonly<Record<string, TObject>>): string {
       const names = same.map(([name]) => `\`${name}\``).join(', ');
       const { 'x-expected': expected = '', 'x-required': required } = same[0]?.[1] ?? {};
       return [
-        required === undefined ? names : `${names} (needed)`,
+        required === undefined ? names : `${names} (required)`,
         expected.replace(', without NUL or lone surrogates', ''),
       ];
     });
@@ -108,7 +108,7 @@ function settingsLists(): string {
   );
   return Array.from(byServices, ([services, same]) => {
     const entries = same.map(({ name, default: value = '', required, description, inFile }): Entry => {
-      const given = value === '' ? (required ? ' (needed)' : '') : ` (\`${value}\`)`;
+      const given = value === '' ? (required ? ' (required)' : '') : ` (\`${value}\`)`;
       return [`\`${name}\`${inFile ? ' `_FILE`' : ''}${given}`, description];
     });
     return `### Of ${services}\n\n${list(entries)}`;

@@ -131,7 +131,7 @@ function planRoute(kind: RecordKind): Route {
   };
   return {
     ...writing(kind, 'plan'),
-    summary: `Say what a push of up to ${limits.itemsPerPushMax} ${kind.plural} would do, and do nothing`,
+    summary: `Say what a push of up to ${limits.itemsPerPushMax} ${kind.plural} would do, and store nothing`,
     description:
       'Takes the body of the push and answers what the push would answer now, and what would become of each item. ' +
       'Nothing is written, counted or announced.',

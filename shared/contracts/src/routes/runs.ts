@@ -41,7 +41,7 @@ export const runRoutes: readonly Route[] = [
     path: `${basePath}/sync-runs/{id}`,
     operationId: 'getSyncRun',
     tag: 'Sync runs',
-    summary: 'One push of the last 7 days, with what was wrong with its items',
+    summary: 'One push of the last 7 days, with the errors of its items',
     scope: scopes.syncsRead,
     subject: subjects.catalogRunsGet,
     names: 'sync run',

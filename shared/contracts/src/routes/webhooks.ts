@@ -90,7 +90,7 @@ export const webhookRoutes: readonly Route[] = [
     method: 'PATCH',
     ...ofOne(''),
     operationId: 'changeWebhook',
-    summary: 'Change what a webhook is registered with, pause it or resume it',
+    summary: 'Change a webhook’s settings, pause or resume it',
     ...managing,
     subject: subjects.endpointsChange,
     body: { schema: ChangeWebhook, example: { active: true } },
@@ -137,7 +137,7 @@ export const webhookRoutes: readonly Route[] = [
     ...ofOne('/drill'),
     operationId: 'drillWebhook',
     summary:
-      'Send twelve deliveries, right and forged, and tell which of them the receiver should answer otherwise',
+      'Send twelve test deliveries, valid and forged, and say which of them the receiver answers wrongly',
     description:
       'Every delivery has the header `X-Webhook-Drill: true`. None counts as a failure, and none is in the attempt log. ' +
       'A drill of a webhook may begin once a minute.',
@@ -168,7 +168,7 @@ export const webhookRoutes: readonly Route[] = [
     method: 'GET',
     ...ofOne('/deliveries/{eventId}'),
     operationId: 'getDelivery',
-    summary: 'Read what was sent of one event, and what was answered',
+    summary: 'Read the delivery of one event, and the receiver’s answers',
     ...reading,
     subject: subjects.deliveriesGet,
     names: 'delivery',
