@@ -335,7 +335,7 @@ describe.each(browsers)('the view for loading files in %s', (chromium) => {
     await page.getByRole('heading', { name: 'A load was interrupted' }).waitFor();
     expect(await button(page, 'Go on').isDisabled()).toBe(true);
     await files.setInputFiles([csv('suppliers.csv', 'externalId,name\nS-1,One\n')]);
-    await page.getByText('suppliers.csv is not what it was when the load began: Load begins anew.').waitFor();
+    await page.getByText('suppliers.csv has changed since the load began: Load begins anew.').waitFor();
     expect(await button(page, 'Go on').isDisabled()).toBe(true);
     await files.setInputFiles([file]);
     await expect.poll(() => button(page, 'Go on').isEnabled()).toBe(true);
@@ -550,9 +550,7 @@ describe.each(browsers)('the view for loading files in %s', (chromium) => {
       await first.files.setInputFiles([file]);
       await loadAndStop(first);
       const other = csv(file.name, file.buffer.toString().replaceAll('Name', 'Other'));
-      const begun = first.page.getByText(
-        'suppliers.csv is not what it was when the load began: Load begins anew.',
-      );
+      const begun = first.page.getByText('suppliers.csv has changed since the load began: Load begins anew.');
       if (tab === 'this tab') {
         await first.files.setInputFiles([other]);
         await begun.waitFor();

@@ -100,7 +100,7 @@ it('a load saves its offset on Ctrl-C, and refuses to resume with a changed file
   await at.loader.write('suppliers.csv', file.replace('name 5999', 'name 6000'));
   expect(await at.loader.run('load', '--resume')).toMatchObject({
     code: 3,
-    err: expect.stringContaining('is not what it was when the load began'),
+    err: expect.stringContaining('has changed since the load began'),
   });
   await at.loader.write('suppliers.csv', file);
   expect((await at.loader.run('load', '--resume')).code).toBe(2);

@@ -40,6 +40,6 @@ function kindOf(name: string): Kind {
   const kind = kindByName(name) ?? kindByName(parts.at(-1) ?? '');
   if (kind !== undefined) return kind;
   throw new Stop(
-    `The stream ${name} is of no kind: name it in the settings, {"streams":{"${name}":{"kind":"suppliers"}}}.`,
+    `The stream ${name} has no kind of records: name a kind in the settings, {"streams":{"${name}":{"kind":"suppliers"}}}.`,
   );
 }

@@ -229,7 +229,7 @@ it('the Singer target stops without a STATE at a RECORD before its SCHEMA, at a 
   await expect(target.take('nonsense')).rejects.toThrow('Message 2: it is no JSON: nonsense');
   await expect(take({ type: 'STATE' })).rejects.toThrow('Message 3: it has no value: {"type":"STATE"}');
   await expect(take({ type: 'BATCH' })).rejects.toThrow('BATCH messages are not taken');
-  await expect(take(schema('vendors', 'id'))).rejects.toThrow('The stream vendors is of no kind');
+  await expect(take(schema('vendors', 'id'))).rejects.toThrow('The stream vendors has no kind of records');
   await expect(take(schema('suppliers', 'id'))).rejects.toThrow('no column is "externalId"');
   await take({ type: 'LOG', text: 'hello' });
   expect(states).toEqual([]);

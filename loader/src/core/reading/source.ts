@@ -24,7 +24,7 @@ export const placeOf = ({ path, sheet }: Pick<Input, 'path' | 'sheet'>): string 
   (path === '-' ? 'standard input' : shortened(path)) + (sheet === undefined ? '' : `, sheet "${sheet}"`);
 
 /** The message for a file whose hash has changed since its load began. */
-export const changed = (path: string): string => `${path} is not what it was when the load began`;
+export const changed = (path: string): string => `${path} has changed since the load began`;
 
 /** The path of a file in messages: relative to the current folder if the file is in that folder. */
 export const shortened = (path: string): string => platform.shown(path);

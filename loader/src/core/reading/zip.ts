@@ -77,7 +77,7 @@ export class Zip implements AsyncDisposable {
       throw error instanceof Stop ? error : this.broken(`${name}: ${messageOf(error)}`, error);
     }
     if (bytes !== part.bytes || crc !== part.crc)
-      throw this.broken(`${name} is not what the directory says of it`);
+      throw this.broken(`${name} has another size or checksum than noted`);
   }
 
   async *#unpacked({ headerAt, method, packedBytes }: Part): AsyncGenerator<Uint8Array, void, undefined> {
