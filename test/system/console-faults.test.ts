@@ -402,7 +402,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
     await page.evaluate(`navigator.clipboard.writeText = () => Promise.reject(new Error('refused'))`);
     await page.getByText('curl', { exact: true }).click();
     await press(button(page, 'Copy'));
-    await button(page, 'The browser refuses it').waitFor();
+    await button(page, 'The browser refuses to copy').waitFor();
     await page.context().close();
   });
 });

@@ -717,7 +717,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
       await page.getByLabel('The body as it was sent').waitFor();
       const sent = new URL(page.url()).hash.replace(/\?.*/, '').split('/').at(-1);
       await press(button(page, 'Send again'));
-      await page.getByText('It is sent again.').waitFor();
+      await page.getByText('The event is sent again.').waitFor();
       const [again] = (await receiver.received(hits + 3 + 1)).slice(-1);
       expect(again?.headers['webhook-id']).toBe(sent);
       await page.getByText('succeeded: 204').nth(1).waitFor();

@@ -8,7 +8,7 @@ export function Copy({ text }: { text: string }) {
   const copy = (): void => {
     navigator.clipboard.writeText(text).then(
       () => setSaid({ of: text, said: 'Copied' }),
-      () => setSaid({ of: text, said: 'The browser refuses it' }),
+      () => setSaid({ of: text, said: 'The browser refuses to copy' }),
     );
   };
   if (!canCopy()) return null;

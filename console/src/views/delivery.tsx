@@ -46,7 +46,7 @@ export function Delivery({ id, eventId }: { id: string; eventId: string }) {
           kind="main"
           scope={webhooksWrite}
           request={post(`${path}/replay`, { eventIds: [eventId] })}
-          said={() => 'It is sent again.'}
+          said={() => 'The event is sent again.'}
           onDone={reload}
         />
         <Curl request={request} what="curl of this delivery" />
