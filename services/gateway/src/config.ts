@@ -32,7 +32,7 @@ export const GatewayConfig = Type.Object(
     AUTH_CLIENTS_FILE: Type.Optional(
       Type.String({
         description:
-          'File of the clients and the hashes of their secrets ([Keys](keys.md)), beside AUTH_JWT_SECRET or AUTH_JWKS_URL, or alone. Read every 5 s.',
+          'File of the clients and the hashes of their secrets ([Keys](keys.md)), beside AUTH_JWT_SECRET or AUTH_JWKS_URL, or alone. The gateway reads the file every 5 s.',
       }),
     ),
     BODY_BYTES_MAX: Type.Integer({

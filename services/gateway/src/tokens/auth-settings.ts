@@ -27,7 +27,7 @@ export const authSettings = {
     Type.String({
       description:
         'Shared secret of tokens signed with HS256. During a rotation two secrets, separated by a comma: the first signs, ' +
-        'both verify. Not beside AUTH_JWKS_URL.',
+        'both verify. Not together with AUTH_JWKS_URL.',
       check: (text: string) => text.includes(',') || (isLong(text) && !isPem(text)),
       expected: 'at least 32 bytes, and no key in PEM (public keys are taken from AUTH_JWKS_URL)',
       secret: true,
