@@ -43,7 +43,8 @@ export function openPublisher(connection: Connection) {
         return await publishAtomically(connection, messages, extra);
       } catch (error) {
         // nats-server refuses a whole batch for one duplicate, while single publishes tell duplicates apart. Where the stream did
-        // not answer, single publishes would get no answer either.
+        // not answer, single publishes would get no answer either. A full stream would store a part of the messages, and later,
+        // once it has forgotten their ids, the same part again.
         if (!(error instanceof Failure && error.cause instanceof RefusedByStream)) throw error;
         connection.log.debug(
           { err: error, count: messages.length },
@@ -119,15 +120,18 @@ async function ask(
 ): Promise<Published> {
   const answer = await inbox.ask(subject, { headers, body, timeoutMs: ackTimeoutMs });
   const { error, seq = 0, duplicate = false }: Partial<PubAck> & { error?: ApiError } = answer.json();
-  if (error !== undefined) throw new RefusedByStream(`the stream refused: ${wordsOf(error)}`);
+  if (error !== undefined) throw refusalOf(error);
   return { sequence: seq, duplicate };
 }
 
+/** A refusal that is not due to a limit. */
 class RefusedByStream extends Error {}
 
-function wordsOf({ description, err_code }: ApiError): string {
+function refusalOf({ description, err_code }: ApiError): Error {
   const mending = mendingOf({ code: err_code, message: description });
-  return mending === undefined ? description : `${description} (${mending})`;
+  return mending === undefined
+    ? new RefusedByStream(`the stream refused: ${description}`)
+    : new Error(`the stream refused: ${description} (${mending})`);
 }
 
 /** Publishes in order, with up to `windowMessages` unacknowledged messages at a time. */
