@@ -1,4 +1,7 @@
 // Webhooks that come back by themselves. Hours pass by moving what is stored of them, as no test waits for a night.
+import { setTimeout as wait } from 'node:timers/promises';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
 import { expect, it } from 'vitest';
 import { changeOf } from '../../../services/webhooks/src/api/change.ts';
 import { openEndpoints } from '../../../services/webhooks/src/endpoints/endpoint-store.ts';
@@ -221,3 +224,44 @@ it.each([
     expect({ active, step: recovery?.step }).toEqual(then);
   },
 );
+
+it('a recovery sends the missed events a single time although EVENTS is full and does not take webhook.enabled', async () => {
+  await using house = await openHouse();
+  await house.start({}, { EVENTS_MAX_BYTES: '1000000' });
+  await using connected = new AsyncDisposableStack();
+  const nats = connected.adopt(await connect({ servers: house.nats.url }), (one) => one.close());
+  // The log soon forgets the ids of its messages, as it does after five minutes by its own settings.
+  const { streams } = await jetstreamManager(nats);
+  await streams.update('EVENT_BATCHES', { duplicate_window: 100_000_000 });
+
+  await using receiver = await openReceiver(answer(500));
+  const acme = house.newClient();
+  const events = ['supplier.created', 'webhook.enabled'];
+  const { id } = (await acme.ask('register', { body: { url: receiver.url, events, recover: true } })).body;
+  await failOnceMore(house, acme, id);
+  const missed = await acme.announce(5);
+  const fill = async (bytes: number) => {
+    for (const at of Array.from({ length: 150 }).keys())
+      await house.bus.publishBatch([
+        { subject: 'events.other.x.y', id: `${bytes}-${at}`, body: 'x'.repeat(bytes) },
+      ]);
+  };
+  for (const bytes of [10_000, 100]) await expect(fill(bytes)).rejects.toThrow('did not take');
+
+  receiver.behave(answer(204));
+  const has = (kind: string) =>
+    receiver.received(1, { where: ({ headers }) => headers['x-webhook-event'] === kind });
+  for (let times = 0; times < 2; times += 1) {
+    await due(house, id);
+    await receiver.received(5, { where: ({ headers }) => missed.includes(headers['webhook-id'] ?? '') });
+    await wait(2_000);
+  }
+  await house.bus.purge('EVENTS', 'events.other.>');
+  await due(house, id);
+  const [enabled] = await has('webhook.enabled');
+  expect(JSON.parse(enabled?.body ?? '')).toMatchObject({ data: { queued: 6 } });
+  const sent = receiver.hits
+    .map(({ headers }) => headers['webhook-id'] ?? '')
+    .filter((one) => missed.includes(one));
+  expect(sent.toSorted()).toEqual(missed.toSorted());
+});

@@ -40,8 +40,10 @@ async function send({ readMs = 0, heldTimes = Infinity, active = true }: Sending
         holds += 1;
         return holds > heldTimes ? undefined : held;
       },
-      setRecovery: async (_held, next) =>
-        void ended.push(next === undefined ? 'ended' : `through ${next.through}`),
+      setRecovery: async (_held, next) => {
+        const { through, queued = 'none' } = next ?? {};
+        ended.push(next === undefined ? 'ended' : `through ${through}, ${queued} sent`);
+      },
       enable: async () => null,
     },
     bus: {
@@ -72,7 +74,7 @@ it('a recovery sends the events from before the owner knew of the enabling, and 
   expect([10, 11, 12].map((sequence) => sent.includes(`${sequence}-0`))).toEqual([true, true, false]);
   expect([steps.slice(0, 2), ended]).toEqual([
     ['told', 'end read'],
-    ['through 11', 'ended'],
+    ['through 11, none sent', 'through 11, 2 sent', 'ended'],
   ]);
 });
 
@@ -84,7 +86,7 @@ it('a replica keeps the recovery of an endpoint for as long as it sends missed e
 
 it('a recovery stops where another replica has taken over its step', async () => {
   const { sent, ended } = await send({ readMs: 20_000, heldTimes: 2 });
-  expect([sent, ended]).toEqual(['', ['through 11']]);
+  expect([sent, ended]).toEqual(['', ['through 11, none sent']]);
 });
 
 it('a recovery ends, and sends nothing, where the endpoint is disabled again', async () => {

@@ -69,13 +69,19 @@ export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
     };
     const resending = { endpoint: begun, sending: `${_id}-recovery-${epoch}`, goOn };
     // The step sends missed events up to `through`, a sequence of EVENTS. The owner delivers later events from the log.
-    const queued = recovery?.replays ? await resend(meantFor(begun, missed, through), resending) : 0;
+    const queued =
+      recovery?.queued ?? (recovery?.replays ? await resend(meantFor(begun, missed, through), resending) : 0);
+    await ending.disposeAsync();
+    const { held } = hold;
+    if (held?.recovery === undefined) return;
+    // A repeated step does not send the events again: once the log has forgotten their ids, it would store them again.
+    const sent = { ...held, recovery: { ...held.recovery, through, queued } };
+    await endpoints.setRecovery(held, sent.recovery);
     const id = `${_id}-enabled-${recovery?.epoch ?? epoch}-${since.getTime()}`;
     const timestamp = new Date().toISOString();
     const data = { webhookId: _id, url, disabledAt: since.toISOString(), queued };
     await publishEvent(bus, id, { event: 'webhook.enabled', timestamp, integrationId: integration, data });
-    await ending.disposeAsync();
-    if (hold.held !== undefined) await endpoints.setRecovery(hold.held, undefined);
+    await endpoints.setRecovery(sent, undefined);
   };
 
   const steps = { test: testOne, enable, send };

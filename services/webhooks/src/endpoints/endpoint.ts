@@ -123,6 +123,8 @@ export interface Recovery {
   epoch?: number;
   /** The last sequence of EVENTS that the step `send` sends. */
   through?: number;
+  /** How many missed events are sent, once all are: `webhook.enabled` is left to publish. */
+  queued?: number;
 }
 
 export interface Announcement {
