@@ -64,7 +64,7 @@ async def main():
     while True:
         try:
             messages = await consumer.fetch(100, timeout=5)
-        except nats.errors.TimeoutError:
+        except asyncio.TimeoutError:
             continue
         for message in messages:
             headers = message.headers or {}

@@ -42,7 +42,8 @@ const consumer = await consumers.get('EVENTS', NAME).catch(async () => {
 const file = process.env['SEEN'] ?? `${NAME}.seen`;
 const seen = new Set(existsSync(file) ? readFileSync(file, 'utf8').split('\n') : []);
 
-for await (const message of await consumer.consume()) {
+// The reader ends if the consumer is deleted, or NATS has lost it.
+for await (const message of await consumer.consume({ abort_on_missing_resource: true })) {
   const id = message.headers?.get('Nats-Msg-Id') ?? '';
   const version = message.headers?.get('Event-Version') || '1';
   if (version !== '1') throw new Error(`${id} has version ${version}, which this reader does not know`);

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Stack } from '@integration-sync/dev/stack';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect, headers } from '@nats-io/transport-node';
@@ -119,4 +120,29 @@ describe.each(
     const { num_ack_pending: open } = await nats.manager.consumers.info('EVENTS', settings.NAME);
     expect(open).toBe(1);
   });
+});
+
+it('each example reader of events reads an event after a quiet time, and ends when its consumer is deleted', async () => {
+  const acme = openClient(stack);
+  await using nats = await connectRaw();
+  const reading = Object.entries(readers).flatMap(([language, [command]]) => {
+    const NAME = `quiet-${language}-${acme.integration}`;
+    return command ? [{ NAME, reader: startReader(command, { INTEGRATION: acme.integration, NAME }) }] : [];
+  });
+  await using _ended = {
+    [Symbol.asyncDispose]: async () =>
+      void (await Promise.all(reading.map(({ reader }) => reader[Symbol.asyncDispose]()))),
+  };
+  const consumers = () => Array.fromAsync(nats.manager.consumers.list('EVENTS'));
+  await eventually(
+    consumers,
+    (all) => reading.every(({ NAME }) => all.some(({ name }) => name === NAME)),
+    30_000,
+  );
+  // The client of Python asks for events every five seconds, and reports the end of this time in two ways.
+  await wait(16_000);
+  await acme.post('/suppliers', { suppliers: [{ externalId: 'S-1', name: 'One' }] });
+  for (const { reader } of reading) await eventually(reader.lines, (all) => all.length >= 3, 30_000);
+  for (const { NAME } of reading) await nats.manager.consumers.delete('EVENTS', NAME);
+  expect(await Promise.all(reading.map(({ reader }) => reader.ended))).toEqual(reading.map(() => 1));
 });
