@@ -1,6 +1,7 @@
 // The services on a nats-server from deploy/nats, each with its login and permissions from there: everything
 // works, and nats-server refuses nothing.
 import { randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { startBatches } from '@integration-sync/batches';
 import { BatchesConfig } from '@integration-sync/batches/config';
@@ -9,11 +10,16 @@ import { CatalogConfig } from '@integration-sync/catalog/config';
 import { partitionOf } from '@integration-sync/contracts';
 import { readConfig } from '@integration-sync/runtime/config';
 import { openLog } from '@integration-sync/runtime/log';
+import { openStore } from '@integration-sync/runtime/store';
 import { startWebhooks } from '@integration-sync/webhooks';
 import { WebhooksConfig } from '@integration-sync/webhooks/config';
 import { headers } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFailed } from 'vitest';
+import { newSyncId } from '../../shared/sync/src/ids.ts';
+import type { Entry } from '../../shared/sync/src/journal/journal-entry.ts';
 import { eventually } from '../support/eventually.ts';
+import { writingEntry } from '../support/journal-entries.ts';
+import { openTestLog } from '../support/log.ts';
 import { runOps } from '../support/ops.ts';
 import { answer, openReceiver } from '../support/receiver.ts';
 import { deleteConsumer, startNatsWithUsers, type User } from '../support/nats-users.ts';
@@ -222,6 +228,39 @@ it('a service leaves a stream unchanged that differs from its settings where its
   stack.use(await startCatalog(readConfig(CatalogConfig, environment), { log }));
   expect(lines.join('')).toContain('NATS has EVENTS with another duplicate_window than this release says');
   expect((await streams.info('EVENTS')).config).toMatchObject({ duplicate_window: 120_000_000_000 });
+}, 60_000);
+
+// Setup: EVENTS forgets ids after a second instead of five minutes, and no service may create EVENT_BATCHES, which is deleted.
+// What this proves: while EVENT_BATCHES is missing, no try to announce a push stores its events in EVENTS again.
+it('a push whose event batch has no stream is announced once, when the stream is back', async () => {
+  await using stack = new AsyncDisposableStack();
+  const nats = stack.use(await startNatsWithUsers());
+  const apply = () => runOps(['streams', '--apply'], { NATS_URL: nats.urlOf('ops') });
+  await apply();
+  const { streams } = await jetstreamManager(stack.use(await nats.connectAs('operator')).nats);
+  await streams.update('EVENTS', { duplicate_window: 1_000_000_000 });
+  const environment = { ...system.environmentOf('catalog'), NATS_URL: nats.urlOf('catalog') };
+  const MONGODB_DATABASE = `once_${randomUUID().replaceAll('-', '')}`;
+  const config = readConfig(CatalogConfig, { ...environment, MONGODB_DATABASE });
+  const { log } = openTestLog('catalog');
+  stack.use(await startCatalog(config, { log }));
+  const store = stack.use(await openStore({ url: config.MONGODB_URL, database: MONGODB_DATABASE, log }));
+  await streams.delete('EVENT_BATCHES');
+  const at = new Date();
+  const written = { state: 'written' as const, completedAt: at, outcomes: new Uint8Array(), fields: [] };
+  const entry = {
+    ...writingEntry({ _id: newSyncId(at), integration: 'acme', startedAt: at, due: at }),
+    ...written,
+  };
+  await store.collection<Entry>('catalog_journal').insertOne(entry);
+  await wait(12_000);
+  await apply();
+  await eventually(
+    async () => (await streams.info('EVENT_BATCHES')).state.messages,
+    (count) => count === 1,
+    20_000,
+  );
+  expect((await streams.info('EVENTS')).state.messages).toBe(1);
 }, 60_000);
 
 // Setup: a receiver of all that batches may not announce, and the login of batches in other hands.

@@ -121,19 +121,20 @@ it('the error of a publisher to a full stream, or to a full account, names the l
   expect(await publishUntilRefused('max_file: 1MB', {})).toContain('raise `max_file` of the NATS account');
 });
 
+const kilobytes = (count: number) =>
+  Array.from({ length: count }, (_, n) => ({
+    subject: 'events.x',
+    id: `${count}-${n}`,
+    body: new Uint8Array(1_000),
+  }));
+
 it('a stream without room for all messages of a batch stores none of them', async () => {
   await using nats = await withAccount('max_file: 1GB');
   await using bus = await openTestBus(nats.url);
   await bus.ensureStream(events({ EVENTS_MAX_BYTES: 100_000 }));
-  const batch = (count: number) =>
-    Array.from({ length: count }, (_, n) => ({
-      subject: 'events.x',
-      id: `${count}-${n}`,
-      body: new Uint8Array(1_000),
-    }));
-  await bus.publishBatch(batch(50));
-  await expect(bus.publishBatch(batch(100))).rejects.toThrow('did not take a message');
+  await bus.publishBatch(kilobytes(50));
+  await expect(bus.publishBatch(kilobytes(100))).rejects.toThrow('did not take a message');
   expect(await bus.messagesIn('EVENTS')).toBe(50);
-  await bus.publishBatch(batch(20));
+  await bus.publishBatch(kilobytes(20));
   expect(await bus.messagesIn('EVENTS')).toBe(70);
 });

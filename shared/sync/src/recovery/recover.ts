@@ -4,6 +4,7 @@
 //   writing, reopened   the stored records tell what the push did; an entry without writes is hidden
 //   written, settled    the entry has the outcomes; its watermarks may still have to count, and its events be published
 //   watched, hidden     the stored records tell whether writes came after the settling; an entry without any is finished
+import { eventBatchesStream } from '@integration-sync/contracts';
 import type { AnnouncedRecord, Announcement } from '../announcing/announcement.ts';
 import type { Engine, KindEngine } from '../engine.ts';
 import { phaseOf, type Completion, type Counted, type Entry } from '../journal/journal-entry.ts';
@@ -26,6 +27,8 @@ export async function settleEntry(engine: Engine, of: KindEngine, entry: Entry):
   const written = isWriting ? await settleWriting(engine, of, entry) : entry;
   if (written === undefined) return;
   if (!isWriting) await settleWatermarks(engine, of, entry, entry);
+  // While EVENT_BATCHES has no leader, each try would store the events in EVENTS again: EVENTS forgets their ids after five minutes.
+  await engine.bus.streamFacts(eventBatchesStream);
   const stored = await publishEvents(engine, await announcementOf(engine, of, written));
   await publishBatchOf(engine, stored);
   const at = new Date(engine.now());
