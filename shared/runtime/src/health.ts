@@ -90,9 +90,9 @@ export function watchNatsHealth(monitorUrl: string | undefined, log: Log, pollMs
   let cause: string | undefined;
 
   const check = async (): Promise<void> => {
-    const found = await causeOf(url, stopping.signal);
-    if (found === cause || stopping.signal.aborted) return;
-    cause = found;
+    const found = await readHealth(url, stopping.signal);
+    if (found === undefined || found.cause === cause || stopping.signal.aborted) return;
+    cause = found.cause;
     if (cause === undefined) log.info('nats-server is healthy again');
     else log.error({ cause }, `nats-server is not healthy; ${remedyOf(cause)}`);
   };
@@ -113,14 +113,14 @@ const remedyOf = (cause: string): string =>
     ? 'its disk took no write: make room there, then restart that nats-server'
     : 'its /healthz and the logs of the services say why';
 
-/** Why nats-server is not healthy; undefined if it is, or if its monitoring does not answer. */
-async function causeOf(url: URL, signal: AbortSignal): Promise<string | undefined> {
+/** `cause` says why nats-server is not healthy. Resolves with undefined if its monitoring does not answer: nothing is known then. */
+async function readHealth(url: URL, signal: AbortSignal): Promise<{ cause?: string } | undefined> {
   try {
     const answer = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]) });
     const text = await answer.text();
-    if (answer.status !== 503) return undefined;
+    if (answer.status !== 503) return {};
     const { error }: { error?: unknown } = JSON.parse(text);
-    return typeof error === 'string' ? error : undefined;
+    return typeof error === 'string' ? { cause: error } : {};
   } catch {
     return undefined;
   }

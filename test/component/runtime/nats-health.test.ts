@@ -28,6 +28,22 @@ it('/readyz notes an unhealthy nats-server without the cause, and the log has th
   ]);
 });
 
+it('the note of an unhealthy nats-server stays while its monitoring does not answer', async () => {
+  let asked = 0;
+  await using monitor = await serveHealth(() => {
+    asked += 1;
+    return asked === 1 ? full : 'no answer';
+  });
+  const { log, text } = openTestLog();
+  await using health = watchNatsHealth(monitor.url, log, 20);
+  await eventually(
+    async () => asked,
+    (count) => count > 3,
+  );
+  expect(health.notes()).toHaveLength(1);
+  expect(text()).not.toContain('healthy again');
+});
+
 it('/readyz notes neither a healthy nats-server nor a nats-server without monitoring', async () => {
   const nats = await startNats();
   const { log, text } = openTestLog();
@@ -53,8 +69,12 @@ it('/readyz notes neither a healthy nats-server nor a nats-server without monito
 });
 
 function serveHealth(errorNow: () => string | undefined): Promise<Listening> {
-  const server = createServer((_, response) => {
+  const server = createServer((request, response) => {
     const error = errorNow();
+    if (error === 'no answer') {
+      request.destroy();
+      return;
+    }
     response.writeHead(error === undefined ? 200 : 503);
     response.end(JSON.stringify(error === undefined ? { status: 'ok' } : { status: 'unavailable', error }));
   });
