@@ -38,7 +38,7 @@ const notesOfBodies = (wantedMax: number, takenMax: number): string[] =>
   wantedMax <= takenMax
     ? []
     : [
-        `Bodies of more than ${takenMax} bytes are refused, although BODY_BYTES_MAX is ${wantedMax}: raise max_payload of nats-server.`,
+        `Bodies of more than ${takenMax} bytes are refused, although BODY_BYTES_MAX is ${wantedMax}: raise max_payload of nats-server, then restart the services.`,
       ];
 
 export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}) {

@@ -75,7 +75,7 @@ it('/readyz notes that the message limit of NATS is smaller than the largest bod
   };
   const bytesMax = 8 * 1024 * 1024 - 64 * 1024;
   expect(await answerWith(bytesMax)).not.toHaveProperty('notes');
-  const detail = `Bodies of more than ${bytesMax} bytes are refused, although BODY_BYTES_MAX is ${bytesMax + 1}: raise max_payload of nats-server.`;
+  const detail = `Bodies of more than ${bytesMax} bytes are refused, although BODY_BYTES_MAX is ${bytesMax + 1}: raise max_payload of nats-server, then restart the services.`;
   expect(await answerWith(bytesMax + 1)).toHaveProperty('notes', [{ pointer: 'gateway', detail }]);
 });
 
