@@ -66,7 +66,7 @@ async function receive(): Promise<void> {
   }).listen(port, values.host);
   await once(server, 'listening');
   const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the receiver has no port');
+  if (address === null || typeof address === 'string') throw new Error('the receiver listens on no TCP port');
   const url = values.url ?? `${localUrl(values.host, address.port)}/`;
   try {
     const { id, secret: shown } = await webhooks.register({ url, events: kindsOf(values.events) });

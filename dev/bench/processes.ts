@@ -7,7 +7,7 @@ export function processesOf(stack: Pick<Stack, 'pids'>): Processes {
   return { gateway, catalog, batches, webhooks, 'nats-server': nats, database: mongodb };
 }
 
-/** The processes that do the work of a push or listing of the service. */
+/** All processes that take part in a push or a listing, with those of MongoDB and NATS and the caller. */
 export const ofService = ['gateway', 'catalog', 'batches', 'webhooks', 'nats-server', 'database', caller];
 /** The processes that do the work of a bare script. */
 export const ofBareScript = ['database', caller];

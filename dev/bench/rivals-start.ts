@@ -79,7 +79,7 @@ const streamOf = (name: string): string => `rival_${name.toLowerCase()}`;
 
 function secretOf({ authSecret }: Stack): string {
   if (authSecret === undefined)
-    throw new Error('the services of rivals check tokens by AUTH_JWT_SECRET alone; unset AUTH_JWKS_URL');
+    throw new Error('the compared frameworks verify tokens by AUTH_JWT_SECRET alone; unset AUTH_JWKS_URL');
   return signingSecretOf(authSecret);
 }
 

@@ -2,7 +2,7 @@
 import { eventsStream, pinnableSubjects, pinnedSubject, services } from '@integration-sync/contracts';
 import { Misuse } from './command.ts';
 
-/** The accounts of nats.conf. Of two accounts with one name nats-server takes the last, such as READER, which reads every event. */
+/** The accounts of nats.conf. A second account READER would replace the account that reads every event: nats-server takes the last one. */
 const taken = new Set([...services, 'sync', 'reader', 'ops', 'operator'].map((name) => name.toUpperCase()));
 
 const ofEvents = (subject: string, response = '') => ({ exporter: 'SYNC', subject, response });

@@ -518,7 +518,7 @@ it('an archived record is listed as the OpenAPI document describes', async () =>
   expect([...Errors(schema, page)]).toEqual([]);
 });
 
-describe('a wrong archiving', () => {
+describe('an invalid archiving', () => {
   it.each([
     ['[]', ''],
     ['{}', '/externalIds'],

@@ -40,7 +40,7 @@ it.each([
   expect(log).toContain('waiting for jetstream');
 });
 
-it('a start ends once a server that the copies of a stream need has been away for 30 s, and names the setting', async () => {
+it('a start fails, and names the setting of copies, once a server that a stream’s copies need has been away for 30 s', async () => {
   const { made, tookMs } = await start(offline, Infinity);
   expect(made).toMatch(/^ConfigError: STREAM_REPLICAS: too few NATS servers .*peer offline$/);
   expect(tookMs).toBe(30_000);

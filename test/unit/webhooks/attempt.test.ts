@@ -151,7 +151,7 @@ const change = (parts: Parts, more: Partial<Endpoint>): void => {
   if (parts.stored !== null) parts.stored = { ...parts.stored, version: parts.stored.version + 1, ...more };
 };
 
-it('a success sends no command to MongoDB where the circuit is closed', async () => {
+it('a successful delivery sends no command to MongoDB while the endpoint’s circuit is closed', async () => {
   expect(await make({ outcome: succeeded })).toMatchObject({
     asked: [],
     event: undefined,

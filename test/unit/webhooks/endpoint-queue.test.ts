@@ -173,17 +173,17 @@ it('the number of attempts in an offset counts where it is higher than in the st
   expect([beginNext(queue), inFlight(queue, 3).attempts]).toEqual(['wait 20000', 3]);
 });
 
-describe('an event that another replica gave up', () => {
+describe('an event that another replica gave up after four attempts', () => {
   const trial = { stream: 'one', sequence: 5, index: 0, attempts: 4, dueAtMs: 0 };
 
-  it('is not tried a fifth time where the offset has it as an open event', () => {
+  it('is not tried again although the stored offset lists it as open', () => {
     const open = [{ ...trial, attempts: 3 }];
     const from = { sequence: 5, index: 1, epoch: 0, open };
     const { queue } = queueOf({ ...failing, trials: [trial] }, [batchOf(5, 2)], { from });
     expect(beginNext(queue, 60_000)).toBe('5-1');
   });
 
-  it('is not tried a fifth time where no offset has the event yet', () => {
+  it('is not tried again although no offset is stored', () => {
     const { queue } = queueOf({ ...failing, trials: [trial] }, [batchOf(5, 2)], { from: 5 });
     expect(beginNext(queue)).toBe('5-1');
   });
