@@ -1,19 +1,14 @@
-// A clock that never runs backwards, even if the machine's clock is set back. After a set-back it runs at half speed
-// until the machine's clock has caught up. It never stops, so that entries of the journal still become due.
+// A clock that stands still while the machine's clock is set back by a few seconds. After a greater set-back it follows the machine
+// immediately: the machine's clock was wrong before, and a replica whose clock is ahead takes over pushes of other replicas.
 export type Clock = () => number;
 
-export function steadyClock(now: Clock = Date.now, elapsedMs: Clock = () => performance.now()): Clock {
+const setBackMsMax = 5_000;
+
+export function steadyClock(now: Clock = Date.now): Clock {
   let latest = -Infinity;
-  let setBack: { at: number; elapsedMs: number } | undefined;
   return () => {
     const time = now();
-    if (time >= latest) {
-      setBack = undefined;
-      latest = time;
-      return time;
-    }
-    setBack ??= { at: latest, elapsedMs: elapsedMs() };
-    latest = Math.max(latest, setBack.at + Math.floor((elapsedMs() - setBack.elapsedMs) / 2));
+    if (time > latest || time < latest - setBackMsMax) latest = time;
     return latest;
   };
 }
