@@ -66,7 +66,10 @@ async function extract(folder: string): Promise<void> {
   await run('tar', ['-xf', archive, '-C', folder]);
 }
 
-/** The packages of this checkout, but those of this repository from the release before. */
+/**
+ * The packages of this checkout, but those of this repository from the release before. Only the release before uses
+ * `@fastify/rate-limit`.
+ */
 async function linkPackages(folder: string): Promise<void> {
   const packages = join(folder, 'node_modules');
   const own = '@integration-sync';

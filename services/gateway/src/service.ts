@@ -74,7 +74,7 @@ export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}
   observeBodyBudgets(metrics.registry, bodyBudgets);
   const { collect } = starting.use(openUploads(bodyBudgets, deps.lookEveryMs));
   await app.register(async (api) => {
-    await limitRates(api, config);
+    limitRates(api, config);
     addTokenPage(api, access.verify);
     addRoutes(api, {
       verify: access.verify,

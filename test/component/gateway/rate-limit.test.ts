@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { bearer } from '../../support/access-tokens.ts';
 import { openReadyGateway, openServices, type TestGateway } from '../../support/gateway.ts';
 import { startNats } from '../../support/nats.ts';
@@ -21,8 +21,9 @@ beforeAll(async () => {
 });
 afterAll(() => stack.disposeAsync());
 
-const list = (gateway: TestGateway, integration: string, scope?: string): Promise<Response> =>
+const list = (gateway: TestGateway, integration: string, scope?: string, method = 'GET'): Promise<Response> =>
   fetch(`${gateway.url}/api/v1/integration/suppliers`, {
+    method,
     headers: bearer({ integration_id: integration, ...(scope === undefined ? {} : { scope }) }),
   });
 
@@ -58,6 +59,22 @@ it('each integration has its own rate limit, with its remaining requests and Ret
   await expect
     .poll(async () => (await list(limited, acme)).status, { timeout: 15_000, interval: 250 })
     .toBe(200);
+});
+
+it('a clock that is set back makes no rate limit longer, and a HEAD request counts once', async () => {
+  const integration = randomUUID();
+  for (const left of ['2', '1', '0']) {
+    const { headers } = await list(counting, integration, undefined, 'HEAD');
+    expect(headers.get('ratelimit-remaining')).toBe(left);
+  }
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 50_000 });
+  try {
+    const { status, headers } = await list(counting, integration);
+    expect(status).toBe(429);
+    expect(Number(headers.get('retry-after'))).toBeLessThanOrEqual(3_600);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 it('requests with a bad token and requests for the gateway’s own pages count toward no rate limit', async () => {
