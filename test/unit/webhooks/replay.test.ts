@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest';
 import type { BusRequest, StoredMessage } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
-import { subjects } from '@integration-sync/contracts';
+import { packAddressedBatches, subjects } from '@integration-sync/contracts';
 import { openCandidates } from '../../../services/webhooks/src/api/replay-candidates.ts';
 import { replayHandlers } from '../../../services/webhooks/src/api/replay.ts';
 import { openEndpoint } from '../../support/webhook-parts.ts';
@@ -62,6 +62,38 @@ it('a replay begins at the start of missed events that an owner stores late, and
   await vi.advanceTimersByTimeAsync(10_000);
   await reading;
   expect(begins[0]).toEqual({ sequence: 100 });
+});
+
+it('events of a replay that a disabling ends are missed, although the clock of nats-server is half a second ahead', async () => {
+  const endedAt = new Date();
+  const missed = { sequence: 7, index: 0, open: [], stream: 'one', term: 1 };
+  const disabled = { ...openEndpoint('wh_1'), disablings: [{ epoch: 1, at: endedAt }] };
+  const address = { endpointId: 'wh_1', integration: 'acme', sending: 'first' };
+  const replayed = (ms: number, sequence: number): StoredMessage => {
+    const { id, body } = event('supplier.created', sequence);
+    const [batch] = packAddressedBatches(address, [{ id, body: Buffer.from(body).toString() }]);
+    const storedAt = new Date(endedAt.getTime() + ms);
+    const subject = 'event-batches.1.replay.acme';
+    return { subject, id: '', body: Buffer.from(batch?.body ?? ''), sequence, storedAt };
+  };
+  const candidatesIn = openCandidates({
+    endpoints: {
+      find: async () => ({ ...disabled, missed: { 1: missed } }),
+      recordMissed: async () => undefined,
+    },
+    claims: { floorOf: async () => 0 },
+    offsets: { of: async () => new Map() },
+    stream: { facts: { id: 'one', createdAt: 'one', firstSequence: 1, lastSequence: 9 } },
+    log: openLog({ service: 'test', level: 'silent' }),
+    bus: {
+      streamFacts: async () => ({ madeAt: endedAt, firstSequence: 1, lastSequence: 0, lastAt: endedAt }),
+      async *readStream(stream) {
+        if (stream === 'EVENT_BATCHES') yield* [replayed(500, 8), replayed(60_000, 9)];
+      },
+    },
+  });
+  const all = await Array.fromAsync(candidatesIn(disabled, { since: endedAt, until: undefined }));
+  expect(all.map((one) => one?.eventId)).toEqual(['event-8', undefined]);
 });
 
 /** A stream, endless unless a test gives an end, in which one event in a hundred is of a wanted kind. */

@@ -100,6 +100,12 @@ it.each([
 it.each([
   ['an event from before the disabling', subscriber(enabledAgain), event({ timestamp: at(300) }), true],
   ['no event from after the disabling', subscriber(enabledAgain), event({ timestamp: at(301) }), false],
+  [
+    'an event that a replica whose clock is half a second behind dates before the registration',
+    subscriber(enabledAgain),
+    event({ timestamp: at(99.5) }),
+    true,
+  ],
   ['no event from before the registration', subscriber(enabledAgain), event({ timestamp: at(99) }), false],
   ['no event of other kinds', subscriber({ ...enabledAgain, events: ['dds.created'] }), event(), false],
 ] as const)('a disabling makes an endpoint miss %s', (_name, endpoint, occurred, missed) => {

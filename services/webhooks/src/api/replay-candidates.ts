@@ -14,7 +14,14 @@ import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Endpoint, Missed } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/endpoint-store.ts';
-import { clockSkewMs, mayHold, readBatch, readStreamEvent, type StreamEvent } from '../log/logged-batch.ts';
+import {
+  clocksApartMs,
+  clockSkewMs,
+  mayHold,
+  readBatch,
+  readStreamEvent,
+  type StreamEvent,
+} from '../log/logged-batch.ts';
 import { isBefore, isSame } from '../log/offsets.ts';
 import { createdAtOf, type LogStream } from '../log/stream.ts';
 import { isMeantFor, isMissed } from '../matching/match.ts';
@@ -67,7 +74,7 @@ export function openCandidates({ bus, endpoints, stream, log, ...progress }: Can
         const isIts =
           endpointId === undefined
             ? isMissed(endpoint, event, endedAt)
-            : endpointId === endpoint._id && stored.storedAt <= endedAt;
+            : endpointId === endpoint._id && stored.storedAt.getTime() < endedAt.getTime() + clocksApartMs;
         yield wasUndelivered && isIts ? event : undefined;
       }
     }

@@ -12,6 +12,9 @@ import type { Log } from '@integration-sync/runtime/log';
 /** How far the clock of nats-server may be behind the clock of the service that announces an event. */
 export const clockSkewMs = 60_000;
 
+/** How far clocks of machines may be apart (docs/operating.md#upgrades-stops-keys-clocks). */
+export const clocksApartMs = 1_000;
+
 export interface LoggedBatch {
   readonly sequence: number;
   readonly partition: number;
