@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import socket
@@ -141,6 +142,19 @@ class Connections(unittest.TestCase):
             self.assertTrue(asked.wait(10))
             self.assertEqual(in_fork(lambda: list(client.list("suppliers"))), 0)
         thread.join()
+
+    def test_a_second_link_header_of_a_proxy_does_not_end_a_listing(self) -> None:
+        def serve(connection: socket.socket) -> None:
+            following = "</api/v1/integration/suppliers?cursor=two>"
+            links = f'link: {following}; rel="next"\r\nlink: </style.css>; rel="preload"\r\n' if served == [] else ""
+            text = json.dumps({"entities": [{"externalId": f"S-{len(served)}"}], "total": 2})
+            served.append(links)
+            head = f"HTTP/1.1 200 OK\r\n{links}connection: close\r\ncontent-length: {len(text)}\r\n\r\n"
+            connection.sendall(head.encode() + text.encode())
+
+        served: list[str] = []
+        with listening(serve) as port, Client(f"http://127.0.0.1:{port}", key="k") as client:
+            self.assertEqual([one["externalId"] for one in client.list("suppliers")], ["S-0", "S-1"])
 
     def test_an_address_without_a_service_is_unreachable(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as server:

@@ -50,7 +50,9 @@ class Transport:
             raise
         if connection.sock is not None:
             self._idle.append(taken)
-        return Answer(response.status, {name.lower(): value for name, value in response.getheaders()}, text)
+        # Of headers with one name, `getheader` joins the values: a proxy may add a `Link` to that of the service.
+        given = {name.lower(): response.getheader(name, "") for name, _ in response.getheaders()}
+        return Answer(response.status, given, text)
 
     def close(self) -> None:
         while self._idle:
