@@ -15,8 +15,9 @@ from integration_sync.rows import plain
 
 @dlt.destination(name="integration_sync", batch_size=500, max_parallel_load_jobs=1, max_table_nesting=0)
 def integration_sync(rows, table, url: str = dlt.config.value, key: str = dlt.secrets.value) -> None:
-    # An empty cell leaves a field as it is: None would clear it.
-    items = [{name: value for name, value in row.items() if value is not None} for row in rows]
+    # dlt passes data frames on as Arrow tables. An empty cell leaves a field as it is: None would clear it.
+    listed = rows.to_pylist() if hasattr(rows, "to_pylist") else rows
+    items = [{name: value for name, value in row.items() if value is not None} for row in listed]
     with Client(url, key=key) as client:
         failed = [one for one in client.push(table["name"], items).details if one["action"] == "failed"]
     for detail in failed:

@@ -114,9 +114,9 @@ it(
   },
 );
 
-/** A Python that has dlt; a machine without one runs the other tests. */
+/** A Python that has dlt, pandas and pyarrow; a machine without one runs the other tests. */
 const pythons = [pythonWithPackages ?? 'python3'].filter(
-  (python) => spawnSync(python, ['-c', 'import dlt']).status === 0,
+  (python) => spawnSync(python, ['-c', 'import dlt, pandas, pyarrow']).status === 0,
 );
 
 it.each(pythons)(
@@ -125,11 +125,12 @@ it.each(pythons)(
     await using folder = await temporaryFolder();
     const acme = openClient(stack);
     const script = `
-import datetime, decimal, dlt
+import datetime, decimal, dlt, pandas
 from destination import integration_sync
 
 pipeline = dlt.pipeline("erp", destination=integration_sync, pipelines_dir="pipelines")
 pipeline.run([{"externalId": f"S-{i}", "name": "Grün", "certifications": ["FSC"], "code": None} for i in range(600)], table_name="suppliers")
+pipeline.run(pandas.DataFrame({"externalId": ["S-F", "S-G"], "name": ["Frame", "Row"], "country": ["SE", None]}), table_name="suppliers")
 pipeline.run([{"externalId": "P-1", "name": "Eiche", "supplierExternalId": "S-7"}, {"externalId": "P-2", "name": "Esche", "supplierExternalId": "S-X"}], table_name="products")
 pipeline.run([{"externalId": "B-1", "productExternalId": "P-1", "batchNumber": "7", "quantity": 1.5, "receivedDate": datetime.date(2026, 3, 31)}], table_name="batches")
 at = datetime.datetime(2026, 3, 31, 10, tzinfo=datetime.timezone.utc)
@@ -146,7 +147,7 @@ pipeline.run([{"externalId": "B-2", "productExternalId": "P-X", "batchNumber": "
         DESTINATION__INTEGRATION_SYNC__KEY: stack.token({ integration: acme.integration }),
       },
     });
-    expect((await acme.get('/suppliers?limit=1')).body).toMatchObject({ total: 600 });
+    expect((await acme.get('/suppliers?limit=1')).body).toMatchObject({ total: 602 });
     expect((await acme.get('/batches?details=true')).body).toMatchObject({
       entities: [{ externalId: 'B-1', details: { fields: { quantity: 1.5, receivedDate: '2026-03-31' } } }],
     });
