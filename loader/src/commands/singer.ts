@@ -140,6 +140,8 @@ async function* linesOf(
     interrupt.throwIfAborted();
     const { done, value } = await next;
     const block = done === true ? splitter.end() : splitter.push(value);
+    if (block !== undefined && !platform.isUtf8(block))
+      throw new Stop('Standard input is no UTF-8, as messages of Singer have to be.');
     if (block !== undefined) yield platform.utf8(block).split('\n');
     if (done === true) return;
   }

@@ -78,7 +78,7 @@ export class Target implements AsyncDisposable {
     const message = parseMessage(line, this.#messages);
     if (message.type === 'RECORD') await this.#record(message, line);
     else if (message.type === 'STATE') {
-      this.#pending.push({ after: this.#added, state: JSON.stringify(message.value) });
+      this.#pending.push({ after: this.#added, state: message.value });
       await this.#emit();
     } else if (message.type === 'SCHEMA') await this.#schema(message);
     else if (message.type === 'ACTIVATE_VERSION') await this.#activate(message);
@@ -178,7 +178,7 @@ export class Target implements AsyncDisposable {
     const { ids, total } = await find(client, kind, { mark, rejectedIds: [...rejectedIds, ...waiting] });
     if (tooMany(ids.length, total, mostPercent)) {
       this.#isRefused = true;
-      say(`${refusal(kind, ids.length, total, mostPercent)}\n`);
+      say(`${refusal(kind, ids.length, total, mostPercent).replace('--most', 'prune_most')}\n`);
       return;
     }
     if (ids.length > 0) await client.archive(kind, ids);

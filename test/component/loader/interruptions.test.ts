@@ -311,6 +311,22 @@ it('a Singer target closes the file of rejected records', async () => {
   expect(await readOpenFiles()).not.toContain(rejects);
 });
 
+it('a Singer target stops at a byte that is no UTF-8, and stores no name with another character', async () => {
+  let pushes = 0;
+  await using service = await serve((_asked, answer) => {
+    pushes += 1;
+    answer.writeHead(500).end();
+  });
+  const messages =
+    '{"type":"SCHEMA","stream":"suppliers","schema":{"properties":{"externalId":{},"name":{}}}}\n' +
+    '{"type":"RECORD","stream":"suppliers","record":{"externalId":"S-1","name":"Müller"}}\n';
+  expect(await runWith({ input: [Buffer.from(messages, 'latin1')] }, service.url, 'singer')).toEqual({
+    code: 3,
+    err: '0 records accepted, 0 rejected\nStandard input is no UTF-8, as messages of Singer have to be.\n',
+  });
+  expect(pushes).toBe(0);
+});
+
 it('a load with a wrong --lanes leaves the history of the previous load', async () => {
   await using service = await serve((_asked, answer) => {
     const details = [{ index: 0, action: 'created', problems: [] }];

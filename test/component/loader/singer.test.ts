@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Client, PushOutcome } from '@integration-sync/client';
 import { expect, it, onTestFinished } from 'vitest';
+import { parseMessage } from '../../../loader/src/singer/messages.ts';
 import { Target, type TargetOptions } from '../../../loader/src/singer/singer-target.ts';
 import { eventually } from '../../support/eventually.ts';
 import { useFolder } from '../../support/use-folder.ts';
@@ -25,6 +26,7 @@ const outcomeOf = (actions: Action[], code = 'required'): PushOutcome =>
 
 function openTarget(send: TargetOptions['send'], client: object = {}) {
   const states: unknown[] = [];
+  const said: string[] = [];
   const target = new Target({
     client: client as Client,
     send,
@@ -33,13 +35,13 @@ function openTarget(send: TargetOptions['send'], client: object = {}) {
     rejectsFolder: join(folder.path, 'rejects'),
     mostPercent: 10,
     emit: (state) => void states.push(JSON.parse(state)),
-    say: () => undefined,
+    say: (text) => void said.push(text),
   });
   onTestFinished(() => target[Symbol.asyncDispose]());
   const take = async (...messages: object[]): Promise<void> => {
     for (const message of messages) await target.take(JSON.stringify(message));
   };
-  return { target, states, take };
+  return { target, states, said, take };
 }
 
 const schema = (stream: string, ...columns: string[]) => ({
@@ -81,6 +83,12 @@ it('the Singer target prints a STATE once all records before it are acknowledged
   await drained;
   expect(states).toEqual([0, 3]);
   expect(target.counts).toEqual({ accepted: 501, rejected: 0 });
+});
+
+it('the Singer target prints a STATE as its tap wrote it, with large numbers', () => {
+  const value = '{"value": {"id": 1234567890123456789, "at": [1.0, ",}"]}, "key": "a\\"\\\\"}';
+  for (const line of [`{"type":"STATE","value":${value}}`, `{ "value" : ${value} , "type": "STATE" }`])
+    expect(parseMessage(line, 1)).toEqual({ type: 'STATE', value });
 });
 
 it('the Singer target sends matched columns, and leaves out the other columns', async () => {
@@ -206,19 +214,23 @@ it('ACTIVATE_VERSION archives missing records, except for a kind of record that 
     async *pages() {
       yield { total: 100, nextSince: '2026-03-31T00:00:00.000Z' };
     },
-    async *list() {
-      yield { externalId: 'gone', syncStatus: 'SYNCED' };
+    async *list(kind: string) {
+      for (let count = kind === 'products' ? 1 : 11; count > 0; count -= 1)
+        yield { externalId: 'gone', syncStatus: 'SYNCED' };
     },
     archive: async (kind: string, ids: string[]) => void archived.push(kind, ...ids),
   };
-  const { take } = openTarget(async (_kind, items) => outcomeOf(items.map(() => 'created')), service);
-  const streams = ['suppliers_eu', 'suppliers_us', 'products'];
+  const { said, take } = openTarget(async (_kind, items) => outcomeOf(items.map(() => 'created')), service);
+  const streams = ['suppliers_eu', 'suppliers_us', 'products', 'batches'];
   for (const stream of streams) {
-    await take(schema(stream, 'externalId', 'name'));
+    await take(schema(stream, 'externalId', 'name', 'productExternalId', 'batchNumber'));
     await take({ type: 'RECORD', stream, record: { externalId: stream, name: 'One' }, version: 1 });
   }
   for (const stream of streams) await take({ type: 'ACTIVATE_VERSION', stream, version: 1 });
   expect(archived).toEqual(['products', 'gone']);
+  expect(said.at(-1)).toMatch(
+    /^batches: 11 of 100 records were not in the last load, .* prune_most 11 lets them go/,
+  );
 });
 
 it('the Singer target stops without a STATE at a RECORD before its SCHEMA, at a BATCH and at an invalid message', async () => {
