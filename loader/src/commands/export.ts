@@ -3,10 +3,11 @@ import { parseArgs } from 'node:util';
 import { resolve, dirname, basename, join } from 'node:path';
 import type { Client, Kind, ListedBatch, ListedProduct, ListedSupplier } from '@integration-sync/client';
 import type { Command, Context } from '../command.ts';
-import { connect } from '../connection.ts';
+import { connect, type Connection } from '../connection.ts';
 import { exitCodes, Stop, type ExitCode } from '../core/exit.ts';
 import { isKind, kinds } from '../core/kinds.ts';
 import { connectionOptions, countOf, explained } from '../options.ts';
+import { integrationOf, isSameTarget, targetText, type Target } from '../core/sending/target.ts';
 import { replaceFile } from '../disk/replaced-file.ts';
 import { readJson, writeJson } from '../disk/state-file.ts';
 
@@ -50,13 +51,13 @@ export const exportCommand: Command = {
     const wanted = kinds.filter((kind) => positionals.includes(kind));
     const unknown = positionals.find((kind): boolean => !isKind(kind));
     if (unknown !== undefined || wanted.length === 0) throw new Stop(`Which kinds?\n\n${usage}`);
-    const { client } = await connect(context.environment, values, context.interrupt);
+    const connection = await connect(context.environment, values, context.interrupt);
     if (values.follow)
-      return follow(client, wanted, context, countOf('every', values.every, 1, 86_400), values.from);
+      return follow(connection, wanted, context, countOf('every', values.every, 1, 86_400), values.from);
     if (wanted.length > 1 && values.out === undefined)
       throw new Stop('More than one kind needs --out FOLDER.');
     for (const kind of wanted) {
-      const records = recordsOf(client, kind, values.archived);
+      const records = recordsOf(connection.client, kind, values.archived);
       if (values.out === undefined) for await (const text of records) await context.streams.out(text);
       else await replaceFile(join(resolve(values.out), `${kind}.ndjson`), records);
     }
@@ -82,11 +83,12 @@ async function* recordsOf(
 
 const itemOf = ({ externalId, details }: Listed): object => ({ externalId, ...details?.fields });
 
-type Offsets = Partial<Record<Kind, string>>;
+/** A file of release 1.2.0 has no target. */
+type Offsets = Partial<Record<Kind, string>> & { target?: Target };
 
 /** Prints each changed record at least once: the times for the next run are written to the file `from` after all lines. */
 async function follow(
-  client: Client,
+  { client, url }: Connection,
   wanted: readonly Kind[],
   { streams, interrupt }: Context,
   everySeconds: number,
@@ -95,6 +97,13 @@ async function follow(
   const file = from === undefined ? undefined : resolve(from);
   const offsets: Offsets =
     file === undefined ? {} : ((await readJson<Offsets>(dirname(file), basename(file))) ?? {});
+  const target = { url, integration: await integrationOf(client) };
+  // By an offset of another integration, changes before that offset would be left out.
+  if (offsets.target !== undefined && !isSameTarget(offsets.target, target))
+    throw new Stop(
+      `${from} has the offset for ${targetText(offsets.target)}, but the key is for ${targetText(target)}: name another file.`,
+    );
+  offsets.target = target;
   for (;;) {
     for (const kind of wanted) {
       for await (const { entities, next } of client.poll<Kind>(kind, { changedSince: offsets[kind] })) {

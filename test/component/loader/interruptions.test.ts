@@ -72,6 +72,27 @@ it('a failed export leaves the file of the previous export, and a successful exp
   expect((await readdir(folder.path)).toSorted()).toEqual(['kept.ndjson', 'suppliers.ndjson']);
 });
 
+it('export --follow goes on from a file of its own integration, and refuses that of another', async () => {
+  const interrupt = new AbortController();
+  const asked: string[] = [];
+  await using service = await serve(({ url = '' }, answer) => {
+    asked.push(url);
+    answer
+      .setHeader('x-next-since', '2026-03-31T00:00:00.000Z')
+      .end(url === '/token' ? '{"integrationId":"acme"}' : '{"entities":[],"total":0}');
+    if (asked.length === 4) interrupt.abort();
+  });
+  const from = join(folder.path, 'from.json');
+  const follow = ['export', 'suppliers', '--follow', '--every', '1', '--from', from];
+  expect((await runWith({ interrupt }, service.url, ...follow)).code).toBe(130);
+  expect(asked.at(-1)).toContain('changedSince=2026-03-31');
+  await writeFile(from, (await readFile(from, 'utf8')).replace('acme', 'other'));
+  expect(await runAt(service.url, ...follow)).toEqual({
+    code: 3,
+    err: `${from} has the offset for other at ${service.url}, but the key is for acme at ${service.url}: name another file.\n`,
+  });
+});
+
 it('a load stops when the modification time of its file changes, and --resume continues it', async () => {
   const path = join(folder.path, 'suppliers.csv');
   const lines = Array.from({ length: 30_000 }, (_, at) => `S-${at};Name ${at}`.padEnd(80));
