@@ -189,7 +189,8 @@ function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop:
   });
   const takeover = openTakeover(integrations, progress, reader, erasings, wake, log);
   const { lostToOthers } = metrics;
-  const owning = { bus, replicas, claims, offsets, owned, stream, lostToOthers, log };
+  const forgetEndpoints = cache.forgetAll;
+  const owning = { bus, replicas, claims, offsets, owned, stream, forgetEndpoints, lostToOthers, log };
   const ownership = new Ownership({ ...owning, changes: takeover });
   const gauged = { scheduler, progress, integrations, owned, replicas, endpoints, stream };
   openGauges(options.metrics.registry, gauged);

@@ -76,6 +76,14 @@ it('an owner that releases an earlier claim keeps its later claim of the partiti
   expect(await dead.standing(later)).toEqual(later);
 });
 
+it('a replica claims a partition again with a later term, although MongoDB was restored with an earlier term', async () => {
+  const partitions = store.collection<{ _id: number; term: number }>('webhook_partitions');
+  const copied = await partitions.findOne({ _id: 0 });
+  await dead.take([0], isDead);
+  await partitions.updateOne({ _id: 0 }, { $set: { term: copied?.term ?? 0 } });
+  expect((await dead.take([0], isDead)).map(({ term }) => term)).toEqual([3]);
+});
+
 it('the floors of a replica without partitions are removed after an hour', async () => {
   await floorsTaken('a', 0);
   await floorsTaken('a', 1);

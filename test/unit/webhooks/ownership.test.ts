@@ -46,6 +46,7 @@ function setUp() {
         term += 1;
         return partitions.map((partition) => ({ partition, term, floor: 10, stream: stream.facts.id }));
       },
+      areLost: false,
       standing: async (held: readonly Claim[]) => held.filter(({ partition }) => !replaced.has(partition)),
       async giveBack(claims: readonly Claim[]) {
         failures -= 1;
@@ -56,6 +57,7 @@ function setUp() {
     offsets: { ofPartitions: async () => new Map() },
     owned,
     stream,
+    forgetEndpoints: () => undefined,
     lostToOthers: (partitions: number) => void (lostPartitions += partitions),
     changes: {
       onTaken: async () => undefined,

@@ -7,6 +7,7 @@
 //   its own, assigned to another replica    stops deliveries, stores offsets, releases the partition
 //   its own, but its broadcasts are lost    begins no attempt and stores nothing until MongoDB confirms its claims
 //   its own for 10 s                        asks MongoDB: broadcasts to another replica may be lost that this replica hears
+//   its own, but MongoDB was restored       forgets the partition and its endpoints, and claims the partition again
 import { hash } from 'node:crypto';
 import { partitionsNumber } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
@@ -78,6 +79,8 @@ interface OwnershipOptions {
   owned: OwnedPartitions;
   stream: Pick<LogStream, 'facts'>;
   changes: OwnershipChanges;
+  /** Called when MongoDB was restored from an older copy. */
+  forgetEndpoints: () => void;
   /** Counts partitions that other replicas have claimed from this replica, although it was alive. */
   lostToOthers: (partitions: number) => void;
   log: Log;
@@ -124,9 +127,15 @@ export class Ownership implements AsyncDisposable {
   }
 
   async #check(): Promise<void> {
-    const { replicas, owned, stream } = this.#options;
+    const { replicas, claims, owned, stream, forgetEndpoints, log } = this.#options;
     try {
       if (!replicas.isHeard) return;
+      if (claims.areLost) {
+        log.error('MongoDB was restored from an older copy: deliveries go on where the copy has them');
+        forgetEndpoints();
+        await this.#lose([...owned.values()]);
+        claims.dropped();
+      }
       if (!owned.isSure || performance.now() - this.#verifiedAt >= verifiedEveryMs) await this.#verify();
       // If the log was created again or restored, this replica drops its claims of the former log and claims the partitions again.
       await this.#lose([...owned.values()].filter((claim) => claim.stream !== stream.facts.id));

@@ -63,6 +63,11 @@ export class Claims {
   readonly #replicas: Collection<StoredFloors>;
   readonly #self: string;
   readonly #stream: ClaimedStream;
+  /** By partition, the term of the last claim of this replica: a MongoDB that is restored from an older copy has earlier terms. */
+  readonly #terms = new Map<number, number>();
+  /** When this replica last stored floors; undefined if it has stored none since its last claim. */
+  #savedAt: Date | undefined;
+  #areLost = false;
 
   constructor(store: Store, self: string, stream: ClaimedStream) {
     this.#claims = store.collection(claimsCollection);
@@ -110,6 +115,16 @@ export class Claims {
     return held.filter(({ partition, term }) => terms.get(partition) === term);
   }
 
+  /** Whether MongoDB lacks floors that this replica has stored, as it was restored from an older copy. Then no floor is stored. */
+  get areLost(): boolean {
+    return this.#areLost;
+  }
+
+  /** Called once this replica has dropped its claims after a restore of MongoDB. */
+  dropped(): void {
+    this.#areLost = false;
+  }
+
   async giveBack(held: readonly Claim[]): Promise<void> {
     const { facts, newest } = this.#stream;
     await Promise.all(
@@ -125,17 +140,22 @@ export class Claims {
   }
 
   async saveFloors(held: readonly SavedFloor[]): Promise<void> {
+    if (this.#areLost) return;
     // `$set` keeps the floors of partitions that are being released. The stored term tells whether a floor is still valid.
     const { facts, newest } = this.#stream;
     const ofThisLog = held.filter(({ stream }) => stream === facts.id);
     const floors = Object.fromEntries(
       ofThisLog.map(({ partition, term, floor }) => [`floors.${partition}`, [term, floor, newest]]),
     );
-    await this.#replicas.updateOne(
-      { _id: this.#self },
-      { $set: { ...floors, at: new Date() } },
-      { upsert: true },
+    const at = new Date();
+    const asStored = this.#savedAt === undefined ? {} : { at: { $gte: this.#savedAt } };
+    const saved = await this.#replicas.updateOne(
+      { _id: this.#self, ...asStored },
+      { $set: floors, $max: { at } },
+      { upsert: this.#savedAt === undefined },
     );
+    this.#areLost = saved.matchedCount + saved.upsertedCount === 0;
+    this.#savedAt = at;
   }
 
   async floorOf(partition: number): Promise<number> {
@@ -158,7 +178,7 @@ export class Claims {
     { partition, floor, stream }: Pick<Claim, 'partition' | 'floor' | 'stream'>,
     found: StoredClaim | undefined,
   ): Promise<Claim | undefined> {
-    const term = (found?.term ?? 0) + 1;
+    const term = Math.max(found?.term ?? 0, this.#terms.get(partition) ?? 0) + 1;
     const claim = {
       owner: this.#self,
       term,
@@ -173,7 +193,11 @@ export class Claims {
             this.#claims.updateOne({ _id: partition, term: found.term, owner: found.owner }, { $set: claim }),
           );
     const silentAt = (found?.owner ?? null) === null ? undefined : performance.now();
-    return isTaken ? { partition, term, floor, stream, silentAt } : undefined;
+    if (!isTaken) return undefined;
+    this.#terms.set(partition, term);
+    // While this replica owned nothing, another replica may have deleted its floors.
+    this.#savedAt = undefined;
+    return { partition, term, floor, stream, silentAt };
   }
 
   #floorIn(claim: StoredClaim, [savedTerm, saved, newest]: Floors[string]): number {
