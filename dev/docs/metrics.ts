@@ -145,7 +145,7 @@ const ofStreams: readonly MetricRow[] = [
 const ofProcesses: readonly MetricRow[] = [
   {
     metrics: [gauge('sync_engine_up', 'engine')],
-    says: 'For each engine that this replica uses: 0 while `mongodb` is away or refuses its login, `nats` is not connected, or the `issuer` gives no keys.',
+    says: 'For each engine that this replica uses: 0 while `mongodb` fails reads or writes, `nats` is not connected, or the `issuer` gives no keys.',
   },
   {
     metrics: [gauge('sync_served')],

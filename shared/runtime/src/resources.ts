@@ -49,7 +49,7 @@ export async function openResources(options: ResourcesOptions) {
   const reached: { store?: Store; proof?: StoreProof; bus?: Bus } = {};
   metrics.engines.needs(
     {
-      mongodb: () => reached.store?.connected === true && reached.proof?.isRefused !== true,
+      mongodb: () => reached.store?.connected === true && reached.proof?.isFailing !== true,
       // The service connects to NATS only after MongoDB has answered.
       nats: () => (reached.store === undefined ? undefined : reached.bus?.connected === true),
     },

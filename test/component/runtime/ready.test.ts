@@ -12,6 +12,7 @@ import { openGateway, openServices } from '../../support/gateway.ts';
 import { startMongodb } from '../../support/mongodb.ts';
 import { startNatsWithUsers, type NatsWithUsers } from '../../support/nats-users.ts';
 import { runOps } from '../../support/ops.ts';
+import { openReplicaSet, serverError } from '../../support/replica-set.ts';
 import { listen } from '../../support/servers.ts';
 
 let nats: NatsWithUsers;
@@ -80,6 +81,17 @@ describe('catalog', () => {
     await expect.poll(() => ask(metricsUrl)).toBe('503 waiting for mongodb: MONGODB_URL');
     expect(await engineIn(metricsUrl, 'mongodb')).toBe('0');
     expect(await engineIn(metricsUrl, 'nats')).toBeUndefined();
+  });
+
+  it('says that MongoDB is not up while MongoDB answers pings and refuses writes, as with a full disk', async () => {
+    await using set = await openReplicaSet(mongodb.url);
+    const { metricsUrl, ended } = await beginCatalog({ MONGODB_URL: set.url });
+    expect(await ended).toBe('serves');
+    expect(await engineIn(metricsUrl, 'mongodb')).toBe('1');
+    const full = set.play(({ name }) => (name === 'update' ? serverError(14_031, 'OutOfDiskSpace') : 'pass'));
+    await expect.poll(() => engineIn(metricsUrl, 'mongodb')).toBe('0');
+    full[Symbol.dispose]();
+    await expect.poll(() => engineIn(metricsUrl, 'mongodb')).toBe('1');
   });
 
   it('does not start with the login of another service, which may not subscribe to its requests', async () => {

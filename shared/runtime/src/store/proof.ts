@@ -1,4 +1,4 @@
-// Proves that MongoDB lets this service read and write. A ping needs no permission, so it succeeds for a login that may do nothing.
+// Proves that MongoDB lets this service read and write. A ping succeeds for a login that may do nothing, and with a full disk too.
 import { Failure } from '@integration-sync/contracts';
 import type { Db } from 'mongodb';
 import type { Log } from '../log.ts';
@@ -19,29 +19,31 @@ export function openStoreProof(
   pollMs = everyMs,
 ) {
   const documents = store.collection<{ _id: string; at?: Date }>(collection);
-  let refusal: unknown;
+  let failure: unknown;
 
   const prove = async (): Promise<void> => {
     try {
       await Promise.all([documents.findOne(nowhere), documents.updateOne(nowhere, { $unset: { at: 1 } })]);
     } catch (error) {
-      if (sortStoreError(error) !== 'refused') throw error;
-      if (refusal === undefined)
-        log.error({ err: error, collection }, 'MongoDB refuses reads or writes of this service');
-      refusal = error;
+      const isRefused = sortStoreError(error) === 'refused';
+      if (failure === undefined)
+        log[isRefused ? 'error' : 'warn']({ err: error, collection }, 'reads or writes in MongoDB fail');
+      failure = error;
+      if (!isRefused) throw error;
       const detail = 'MongoDB refuses this service: its login lacks a permission.';
       throw new Failure('unavailable', detail, { retryAfterSeconds: 30, cause: error });
     }
-    if (refusal !== undefined) log.info('MongoDB allows reads and writes of this service again');
-    refusal = undefined;
+    if (failure !== undefined) log.info('reads and writes in MongoDB succeed again');
+    failure = undefined;
   };
   const checks = openPeriodicCheck(prove, { what: 'permissions in MongoDB', everyMs: pollMs, log });
 
   return {
     /** Rejects with a `Failure` while MongoDB refuses, and with the driver's error while it is away. */
     prove,
-    get isRefused(): boolean {
-      return refusal !== undefined;
+    /** Whether the last proof failed: MongoDB may answer pings and carry out no writes, as with a full disk. */
+    get isFailing(): boolean {
+      return failure !== undefined;
     },
     [Symbol.asyncDispose]: () => checks[Symbol.asyncDispose](),
   };
