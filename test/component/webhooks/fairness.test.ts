@@ -1,11 +1,16 @@
 // No integration's burst, hanging endpoints or tests keep another integration's deliveries waiting.
+import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { newEndpoint, type Endpoint } from '../../../services/webhooks/src/endpoints/endpoint.ts';
+import { openRevisions } from '../../../services/webhooks/src/endpoints/endpoint-store.ts';
+import { openVault } from '../../../services/webhooks/src/secrets/vault.ts';
 import { awake } from '../../support/awake.ts';
 import { eventually } from '../../support/eventually.ts';
 import { hang, openReceiver, type Behaviour, type Receiver } from '../../support/receiver.ts';
 import { startWebhookProcess } from '../../support/webhook-process.ts';
-import { openHouse, type Client, type House } from '../../support/webhooks.ts';
+import { openHouse, secretKey, type Client, type House } from '../../support/webhooks.ts';
 
+const vault = openVault(secretKey);
 let house: House;
 let stack: AsyncDisposableStack;
 beforeAll(async () => {
@@ -15,23 +20,28 @@ afterAll(() => house[Symbol.asyncDispose]());
 beforeEach(() => {
   stack = new AsyncDisposableStack();
 });
-afterEach(() => stack.disposeAsync());
+afterEach(async () => {
+  await stack.disposeAsync();
+  await endpoints().deleteMany({});
+});
 
 const slowly: Behaviour = (_hit, response) => void setTimeout(() => response.writeHead(204).end(), 20);
 
-/**
- * So many endpoints of an integration of its own, open, as each had an event. The stack removes them when it
- * ends.
- */
-async function openWith(endpoints: number): Promise<{ client: Client; receiver: Receiver; ids: string[] }> {
+const endpoints = () => house.store.collection<Endpoint>('webhook_endpoints');
+
+/** So many endpoints of an integration of its own, open, as each had an event: stored, because each registration costs more. */
+async function openWith(count: number): Promise<{ client: Client; receiver: Receiver; ids: string[] }> {
   const receiver = stack.use(await openReceiver());
   const client = house.newClient();
-  const ids: string[] = [];
-  const register = async (): Promise<void> => void ids.push((await client.register(receiver.url)).id);
-  await Promise.all(Array.from({ length: endpoints }, register));
-  stack.defer(async () => void (await Promise.all(ids.map((id) => client.ask('remove', { id })))));
+  const ids = Array.from({ length: count }, () => `wh_${randomUUID().replaceAll('-', '')}`);
+  const { integration } = client;
+  const common = { integration, url: receiver.url, events: ['supplier.created' as const], eventsAfter: 0 };
+  await endpoints().insertMany(
+    ids.map((id) => newEndpoint({ ...common, id, secret: vault.seal('whsec_AAAA', id) })),
+  );
+  await openRevisions(house.store).changed(integration);
   await client.announce();
-  await receiver.received(endpoints);
+  await receiver.received(count);
   return { client, receiver, ids };
 }
 
