@@ -6,7 +6,7 @@ import { answer, openReceiver } from '../../support/receiver.ts';
 import { openHouse } from '../../support/webhooks.ts';
 
 const perClient = 20;
-const count = Number(process.env['DISABLED_WEBHOOKS'] ?? 200);
+const count = Number(process.env['DISABLED_WEBHOOKS'] ?? 80);
 
 test('ops webhooks --replay enables disabled webhooks and sends all missed events', async () => {
   await using house = await openHouse();
