@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { findPort } from '../../../dev/process/port.ts';
 import { eventually } from '../../support/eventually.ts';
 import { authSecret } from '../../support/access-tokens.ts';
+import { pause } from '../../support/pause.ts';
 import { openSystemWithUsers, type SystemWithUsers } from '../../support/users-system.ts';
 
 let system: SystemWithUsers;
@@ -189,6 +190,7 @@ async function begin({ service, settings }: Pick<Wrong, 'service' | 'settings'>)
   const child = spawn(process.execPath, [inject('programs')[service]], {
     env: {
       PATH: process.env['PATH'],
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       ...system.environmentOf(service),
       ...(service === 'gateway' ? { AUTH_JWT_SECRET: authSecret, GATEWAY_PORT: '0', CONSOLE: 'off' } : {}),
       METRICS_PORT: String(port),
@@ -215,6 +217,9 @@ const ask = async (method: string, path: string, body?: unknown): Promise<string
   const { status } = await system.call('bystander', method, path, body);
   return status === 200 ? [] : [`${method} ${path}: ${status}`];
 };
+/** The replicas under test need the processors, too. */
+const restMs = 50;
+
 /** Requests to the replicas that serve, all the time; resolves with the answers that were no success. */
 async function keepAsking(signal: AbortSignal): Promise<string[]> {
   const failed: string[] = [];
@@ -222,6 +227,7 @@ async function keepAsking(signal: AbortSignal): Promise<string[]> {
     const suppliers = [{ externalId: 'S', name: String(count) }];
     failed.push(...(await ask('POST', '/suppliers', { suppliers })));
     failed.push(...(await ask('GET', '/batches')), ...(await ask('GET', '/webhook-events')));
+    await pause(restMs);
   }
   return failed;
 }
