@@ -39,6 +39,8 @@ const withoutFeatures = [
   'OptimizationHints',
   'PaintHolding',
   'PreconnectToSearch',
+  // A renderer process in advance for each new window, which no test uses.
+  'SpareRendererForSitePerProcess',
 ];
 
 const switches: readonly string[] = [

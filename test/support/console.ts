@@ -86,12 +86,12 @@ export async function expectNoFindings(page: Page): Promise<void> {
 
 const root = join(import.meta.dirname, '../..');
 
-/** Saves a screenshot in `.local/console`, or in docs/images if PICTURES=1. */
+/** Saves a screenshot in docs/images if PICTURES=1. */
 export async function takePicture(page: Page, name: string, height = 720): Promise<void> {
-  const folder = join(root, process.env['PICTURES'] === '1' ? 'docs/images' : '.local/console');
+  if (process.env['PICTURES'] !== '1') return;
   const before = page.viewportSize() ?? { width: 1280, height: 900 };
   await page.setViewportSize({ width: 1080, height });
-  await page.screenshot({ path: join(folder, `${name}.png`) });
+  await page.screenshot({ path: join(root, `docs/images/${name}.png`) });
   await page.setViewportSize(before);
 }
 

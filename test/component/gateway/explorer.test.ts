@@ -1,5 +1,3 @@
-import { mkdir } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
 import { routes } from '@integration-sync/contracts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { browsers, openBrowser } from '../../support/browser.ts';
@@ -65,9 +63,6 @@ it.each(browsers)('the page /docs shows every operation in %s', { timeout: 120_0
     () => operation.innerText(),
     (text) => text.includes('Nordic Timber AB') && text.includes('503'),
   );
-  const folder = resolve(import.meta.dirname, '../../../.local');
-  await mkdir(folder, { recursive: true });
-  await page.screenshot({ path: join(folder, 'docs.png'), fullPage: true });
   expect(complaints).toEqual([]);
   expect(
     new Set(requested.filter((url) => !url.startsWith('data:')).map((url) => new URL(url).origin)),
