@@ -79,9 +79,10 @@ export async function installPackages(
   const packed = join(folder, 'packed');
   const tarballs = await pack(packed, names);
   const npm = (...args: string[]): string => execFileSync('npm', args, { cwd: folder }).toString();
-  for (const name of names.includes('loader') ? dependencies : []) {
+  if (names.includes('loader')) {
     const how = ['--silent', '--offline', '--ignore-scripts', '--pack-destination', packed];
-    tarballs.push(join(packed, npm('pack', ...how, join(root, 'node_modules', name)).trim()));
+    const made = npm('pack', ...how, ...dependencies.map((name) => join(root, 'node_modules', name)));
+    for (const name of made.trim().split('\n')) tarballs.push(join(packed, name));
   }
   const place = join(folder, 'empty');
   await mkdir(place);

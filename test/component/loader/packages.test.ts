@@ -78,7 +78,18 @@ openClient({ baseUrl: 'http://127.0.0.1' });
 `,
   );
   const compiler = join(root, 'node_modules/typescript/bin/tsc');
-  const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022', '--types', 'node'];
+  const options = [
+    '--noEmit',
+    '--strict',
+    '--module',
+    'nodenext',
+    '--target',
+    'es2022',
+    '--types',
+    'node',
+    '--checkers',
+    '1',
+  ];
   const compiled = run(process.execPath, [compiler, ...options, 'use.mts'], { cwd: place });
   const { stdout } = (await compiled.then(
     () => ({ stdout: '' }),
