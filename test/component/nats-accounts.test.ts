@@ -16,26 +16,21 @@ import {
 import { narrowedConf } from '../support/narrowed-reader.ts';
 import { runOps } from '../support/ops.ts';
 
-/** The body that makes the most of a subject: an empty one deletes, and a consumer pushes. */
-function bodyFor(subject: string, deliver: string): string {
+/** The bodies that make the most of a subject: an empty one deletes, and a consumer pushes. */
+function bodiesFor(subject: string): (deliver: string) => string {
   const [, stream = '', name = 'reader'] =
     /^\$JS\.API\.CONSUMER\.(?:DURABLE\.)?CREATE\.(\w+)(?:\.(\w+))?/.exec(subject) ?? [];
   if (stream !== '') {
-    const config = {
-      deliver_subject: deliver,
-      deliver_policy: 'all',
-      ack_policy: 'none',
-      idle_heartbeat: 1e8,
-    };
-    return JSON.stringify({
-      stream_name: stream,
-      config: { name, durable_name: name, ...config },
-    });
+    const config = { deliver_policy: 'all', ack_policy: 'none', idle_heartbeat: 1e8 };
+    return (deliver) =>
+      JSON.stringify({
+        stream_name: stream,
+        config: { name, durable_name: name, deliver_subject: deliver, ...config },
+      });
   }
-  if (subject.includes('.MSG.NEXT.')) return JSON.stringify({ batch: 2, no_wait: true });
-  if (/(DIRECT|MSG)\.GET/.test(subject)) return JSON.stringify({ seq: 999_999 });
-  if (subject.startsWith('$JS.ACK')) return '+ACK';
-  return '';
+  if (subject.includes('.MSG.NEXT.')) return () => JSON.stringify({ batch: 2, no_wait: true });
+  if (/(DIRECT|MSG)\.GET/.test(subject)) return () => JSON.stringify({ seq: 999_999 });
+  return () => (subject.startsWith('$JS.ACK') ? '+ACK' : '');
 }
 
 /** What no login here may change, and how many messages there are of each subject. */
@@ -140,12 +135,13 @@ async function attack(nats: NatsConnection, own: RegExp | undefined): Promise<vo
   forged.set('integration', 'victim');
   forged.append('integration', 'other');
   forged.set('Nats-Trace-Dest', 'svc.catalog.suppliers.erase');
+  const replies = triedReplies.filter((reply) => own?.test(reply) !== true);
   for (const subject of triedSubjects) {
     if (own?.test(subject) === true) continue;
-    for (const reply of triedReplies) {
-      if (own?.test(reply) === true) continue;
+    const bodyFor = bodiesFor(subject);
+    for (const reply of replies) {
       try {
-        nats.publish(subject, bodyFor(subject, reply), { reply });
+        nats.publish(subject, bodyFor(reply), { reply });
       } catch {
         // The client refuses some subjects by itself.
       }
@@ -196,7 +192,7 @@ it.each(['gateway', 'webhooks', 'reader'] as const)(
     await using login = await nats.connectAs(user);
     for (let nth = 0; nth < 10_000; nth += 1) {
       const subject = `$JS.API.CONSUMER.DURABLE.CREATE.EVENTS.c${nth}`;
-      login.nats.publish(subject, bodyFor(subject, `_INBOX_${user}.x`), { reply: `_INBOX_${user}.y` });
+      login.nats.publish(subject, bodiesFor(subject)(`_INBOX_${user}.x`), { reply: `_INBOX_${user}.y` });
     }
     await login.nats.flush();
     const closed = login.nats.status()[Symbol.asyncIterator]().next();

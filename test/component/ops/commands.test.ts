@@ -126,7 +126,7 @@ test('ops streams succeeds although the reader of its output has closed both pip
 
 test('the program ops runs under its name in the image', async () => {
   await using folder = await temporaryFolder();
-  await symlink(`${root}/services/ops/src/main.ts`, `${folder.path}/ops`);
+  await symlink(inject('programs').ops, `${folder.path}/ops`);
   const { stdout } = await promisify(execFile)(process.execPath, ['ops', 'streams', '--help'], {
     cwd: folder.path,
   });
