@@ -80,6 +80,12 @@ export function gatedStore(store: Store, client: Client, gates: Gates, other?: O
         }
         // How a batch of many documents is read (shared/runtime, store/chunks.ts).
         if (key === 'hasNext') return () => gate(name, args, async () => call());
+        if (key === Symbol.asyncIterator)
+          return async function* () {
+            yield* await gate(name, args, async () =>
+              (cursor as { toArray: () => Promise<unknown[]> }).toArray(),
+            );
+          };
         if (chained.includes(String(key)))
           return (...given: unknown[]) => cursorOf(name, args, Object(call(...given)));
         return call;
