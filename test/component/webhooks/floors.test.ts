@@ -84,6 +84,13 @@ it('a replica claims a partition again with a later term, although MongoDB was r
   expect((await dead.take([0], isDead)).map(({ term }) => term)).toEqual([3]);
 });
 
+it('an owner stores its floors again that a replica of release 1.1.0 has deleted after an hour without an event', async () => {
+  await store.collection<{ _id: string }>('webhook_replicas').deleteMany();
+  await dead.saveFloors([{ partition: 0, term: 1, floor: 950, stream: 'log' }]);
+  expect(dead.areLost).toBe(false);
+  expect(await floorsTaken('a', 0)).toEqual([950]);
+});
+
 it('the floors of a replica without partitions are removed after an hour', async () => {
   await floorsTaken('a', 0);
   await floorsTaken('a', 1);

@@ -65,7 +65,7 @@ export class Claims {
   readonly #stream: ClaimedStream;
   /** By partition, the term of the last claim of this replica: a MongoDB that is restored from an older copy has earlier terms. */
   readonly #terms = new Map<number, number>();
-  /** When this replica last stored floors; undefined if it has stored none since its last claim. */
+  /** When this replica last stored floors; undefined if it has stored none since its start or a restore of MongoDB. */
   #savedAt: Date | undefined;
   #areLost = false;
 
@@ -115,7 +115,7 @@ export class Claims {
     return held.filter(({ partition, term }) => terms.get(partition) === term);
   }
 
-  /** Whether MongoDB lacks floors that this replica has stored, as it was restored from an older copy. Then no floor is stored. */
+  /** Whether MongoDB has older floors than this replica has stored, as it was restored from an older copy. Then no floor is stored. */
   get areLost(): boolean {
     return this.#areLost;
   }
@@ -149,13 +149,15 @@ export class Claims {
     );
     const at = new Date();
     const asStored = this.#savedAt === undefined ? {} : { at: { $gte: this.#savedAt } };
-    const saved = await this.#replicas.updateOne(
+    // Another replica may have deleted the floors: then the upsert stores them. Where older floors are stored, the upsert fails.
+    const saving = this.#replicas.updateOne(
       { _id: this.#self, ...asStored },
       { $set: floors, $max: { at } },
-      { upsert: this.#savedAt === undefined },
+      { upsert: true },
     );
-    this.#areLost = saved.matchedCount + saved.upsertedCount === 0;
-    this.#savedAt = at;
+    if (this.#savedAt === undefined) await saving;
+    else this.#areLost = !(await isFirst(saving));
+    this.#savedAt = this.#areLost ? undefined : at;
   }
 
   async floorOf(partition: number): Promise<number> {
@@ -195,8 +197,6 @@ export class Claims {
     const silentAt = (found?.owner ?? null) === null ? undefined : performance.now();
     if (!isTaken) return undefined;
     this.#terms.set(partition, term);
-    // While this replica owned nothing, another replica may have deleted its floors.
-    this.#savedAt = undefined;
     return { partition, term, floor, stream, silentAt };
   }
 
