@@ -15,7 +15,9 @@ function setUp() {
   const given: Pick<Claim, 'partition' | 'floor'>[] = [];
   const ended: number[] = [];
   const replaced = new Set<number>();
+  const stored = new Map<number, number>();
   let failures = 0;
+  let isAnswerLost = false;
   let takeovers = 0;
   let lostPartitions = 0;
   let term = 0;
@@ -44,13 +46,16 @@ function setUp() {
     claims: {
       async take(partitions: readonly number[]) {
         term += 1;
+        for (const partition of partitions) stored.set(partition, term);
+        if (isAnswerLost) throw new Error('no answer');
         return partitions.map((partition) => ({ partition, term, floor: 10, stream: stream.facts.id }));
       },
       areLost: false,
-      standing: async (held: readonly Claim[]) => held.filter(({ partition }) => !replaced.has(partition)),
+      terms: async () => new Map([...stored].filter(([partition]) => !replaced.has(partition))),
       async giveBack(claims: readonly Claim[]) {
         failures -= 1;
         if (failures >= 0) throw new Error('away');
+        for (const { partition } of claims) stored.delete(partition);
         given.push(...claims.map(({ partition, floor }) => ({ partition, floor })));
       },
     } as never,
@@ -79,6 +84,7 @@ function setUp() {
     counted: () => ({ takeovers, lostPartitions }),
     terms: () => [...new Set(Array.from(owned.values(), (one) => one.term))],
     readUntil: (end: Promise<void>) => void (reading = end),
+    loseAnswers: (areLost: boolean) => void (isAnswerLost = areLost),
     fail: (times: number) => void (failures = times),
     change: (others: readonly string[]) => {
       replicas.splice(1, Infinity, ...others);
@@ -125,6 +131,19 @@ it('a replica claims a partition again that it could not release', async () => {
   change([]);
   await until(() => owned.size === partitionsNumber);
   expect([given.length > 0, terms()]).toEqual([true, [1, 2]]);
+});
+
+it('a replica releases partitions that it has claimed without an answer of MongoDB, once they are assigned to another replica', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+  const { ownership, owned, given, loseAnswers, change } = setUp();
+  await using _ownership = ownership;
+  loseAnswers(true);
+  await vi.advanceTimersByTimeAsync(500);
+  loseAnswers(false);
+  change(['other']);
+  await vi.advanceTimersByTimeAsync(12_000);
+  expect(owned.size).toBeLessThan(partitionsNumber);
+  expect(owned.size + given.length).toBe(partitionsNumber);
 });
 
 it('a replica claims its partitions again where the log was created again, once it has stopped reading the former log', async () => {

@@ -136,11 +136,14 @@ export class Ownership implements AsyncDisposable {
         await this.#lose([...owned.values()]);
         claims.dropped();
       }
-      if (!owned.isSure || performance.now() - this.#verifiedAt >= verifiedEveryMs) await this.#verify();
+      const isDue = !owned.isSure || performance.now() - this.#verifiedAt >= verifiedEveryMs;
+      const unknown = isDue ? await this.#verify() : [];
       // If the log was created again or restored, this replica drops its claims of the former log and claims the partitions again.
       await this.#lose([...owned.values()].filter((claim) => claim.stream !== stream.facts.id));
       const wanted = this.#wanted();
       await this.#release([...owned.values()].filter(({ partition }) => !wanted.has(partition)));
+      // The next check releases those that are assigned to another replica, which waits for this replica.
+      for (const partition of unknown) wanted.add(partition);
       await this.#take([...wanted].filter((partition) => !owned.has(partition)));
       this.#failingSince = undefined;
     } catch (error) {
@@ -155,12 +158,13 @@ export class Ownership implements AsyncDisposable {
     return new Set(owners.flatMap((id, partition) => (id === replicas.self ? [partition] : [])));
   }
 
-  async #verify(): Promise<void> {
+  /** Resolves with partitions that this replica owns only by MongoDB: the answer to a claim was lost, or MongoDB was restored. */
+  async #verify(): Promise<number[]> {
     const { claims, owned, replicas, lostToOthers, log } = this.#options;
     const { gaps } = replicas;
     const now = performance.now();
-    const standing = await claims.standing([...owned.values()]);
-    const lost = [...owned.values()].filter((claim) => !standing.includes(claim));
+    const terms = await claims.terms();
+    const lost = [...owned.values()].filter(({ partition, term }) => terms.get(partition) !== term);
     if (lost.length > 0) {
       log.warn({ partitions: numbersOf(lost) }, 'another replica has claimed partitions of this replica');
       replicas.wasTaken();
@@ -169,6 +173,7 @@ export class Ownership implements AsyncDisposable {
     }
     owned.areVerified(gaps);
     this.#verifiedAt = now;
+    return [...terms.keys()].filter((partition) => !owned.has(partition));
   }
 
   /** Waits until the partitions are no longer read: a late message after a new claim would make the replica skip messages. */

@@ -109,10 +109,10 @@ export class Claims {
     return taken.filter((claim) => claim !== undefined);
   }
 
-  async standing<Held extends Claim>(held: readonly Held[]): Promise<Held[]> {
+  /** By partition, the terms of the claims in MongoDB that name this replica. */
+  async terms(): Promise<Map<number, number>> {
     const found = await this.#claims.find({ owner: this.#self }).toArray();
-    const terms = new Map(found.map(({ _id, term }) => [_id, term]));
-    return held.filter(({ partition, term }) => terms.get(partition) === term);
+    return new Map(found.map(({ _id, term }) => [_id, term]));
   }
 
   /** Whether MongoDB has older floors than this replica has stored, as it was restored from an older copy. Then no floor is stored. */
