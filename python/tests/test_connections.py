@@ -156,6 +156,20 @@ class Connections(unittest.TestCase):
         with listening(serve) as port, Client(f"http://127.0.0.1:{port}", key="k") as client:
             self.assertEqual([one["externalId"] for one in client.list("suppliers")], ["S-0", "S-1"])
 
+    def test_the_rate_limit_holds_beside_the_same_headers_of_a_proxy(self) -> None:
+        def serve(connection: socket.socket) -> None:
+            at.append(time.monotonic())
+            limits = "ratelimit-limit: 1\r\nratelimit-remaining: 0\r\nratelimit-reset: 1\r\n"
+            text = '{"entities": [], "total": 0}'
+            head = f"HTTP/1.1 200 OK\r\n{limits}{limits}connection: close\r\ncontent-length: {len(text)}\r\n\r\n"
+            connection.sendall(head.encode() + text.encode())
+
+        at: list[float] = []
+        with listening(serve) as port, Client(f"http://127.0.0.1:{port}", key="k") as client:
+            for _ in range(2):
+                self.assertEqual(list(client.list("suppliers")), [])
+        self.assertGreater(at[1] - at[0], 0.9)
+
     def test_an_address_without_a_service_is_unreachable(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]

@@ -11,6 +11,7 @@ A 429 holds all requests for its Retry-After, and makes "a little more" twice as
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from .clock import Clock
@@ -89,8 +90,10 @@ class Pacer:
 
 
 def _read_limits(headers: Mapping[str, str]) -> tuple[int, int, int] | None:
+    # A proxy may add headers of the same names: of each, the first number counts.
     texts = [headers.get(f"ratelimit-{name}", "") for name in ("limit", "remaining", "reset")]
-    if not all(text.isascii() and text.isdigit() for text in texts):
+    numbers = [int(one[0]) for text in texts if (one := re.match("[0-9]+", text))]
+    if len(numbers) < 3 or numbers[0] == 0:
         return None
-    limit, remaining, reset = map(int, texts)
-    return (limit, remaining, reset) if limit > 0 else None
+    limit, remaining, reset = numbers
+    return limit, remaining, reset
