@@ -1,4 +1,14 @@
-import { chmod, readdir, readFile, realpath, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  mkdir,
+  readdir,
+  readFile,
+  realpath,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -91,6 +101,24 @@ it('export --follow goes on from a file of its own integration, and refuses that
     code: 3,
     err: `${from} has the offset for other at ${service.url}, but the key is for acme at ${service.url}: name another file.\n`,
   });
+});
+
+it('export --follow and prune name an expired key, and not another integration', async () => {
+  await using service = await serve((_asked, answer) => void answer.writeHead(401).end());
+  const target = { url: service.url, integration: 'acme' };
+  const state = join(folder.path, 'state');
+  await mkdir(state);
+  await writeFile(join(state, 'from.json'), JSON.stringify({ target }));
+  const loaded = { ...target, mark: '2026-03-31T00:00:00.000Z', finishedAt: '2026-03-31T00:00:00.000Z' };
+  await writeFile(join(state, 'history.json'), JSON.stringify({ suppliers: loaded }));
+  for (const command of [
+    ['export', 'suppliers', '--follow', '--from', join(state, 'from.json')],
+    ['prune', '--state', state],
+  ])
+    expect(await runAt(service.url, ...command)).toEqual({
+      code: 3,
+      err: '401: the service does not take the key. Is it whole, of this service, and not expired?\n',
+    });
 });
 
 it('a load stops when the modification time of its file changes, and --resume continues it', async () => {

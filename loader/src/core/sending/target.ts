@@ -1,5 +1,6 @@
 // The target of a load: an integration of a service.
 import { RequestFailed, type RecordClient } from '@integration-sync/client';
+import { markOf } from './refusals.ts';
 
 export interface Target {
   url: string;
@@ -18,8 +19,10 @@ export async function integrationOf(client: RecordClient): Promise<string | unde
   try {
     return (await client.token()).integrationId;
   } catch (error) {
-    if (error instanceof RequestFailed) return undefined;
-    throw error;
+    if (!(error instanceof RequestFailed)) throw error;
+    // Without a valid key a listing is refused too, and its error is thrown.
+    await markOf(client, 'suppliers');
+    return undefined;
   }
 }
 
