@@ -3,6 +3,7 @@
 // set back would lengthen it.
 import { Failure } from '@integration-sync/contracts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { LRUCache } from 'lru-cache';
 import type { GatewayConfig } from './config.ts';
 
 /** For how many integrations a replica keeps windows. */
@@ -16,22 +17,17 @@ export function limitRates(
   }: Pick<GatewayConfig, 'RATE_LIMIT_REQUESTS' | 'RATE_LIMIT_WINDOW_SECONDS'>,
 ): void {
   if (max === 0) return;
-  /** By integration; the window that began first is the first. */
-  const windows = new Map<string, { endsAt: number; requests: number }>();
+  const windows = new LRUCache<string, { endsAt: number; requests: number }>({ max: windowsMax });
 
-  const open = (integration: string, now: number) => {
-    const window = { endsAt: now + windowSeconds * 1_000, requests: 0 };
-    windows.delete(integration);
-    windows.set(integration, window);
-    const [first] = windows.keys();
-    if (windows.size > windowsMax && first !== undefined) windows.delete(first);
-    return window;
-  };
   const count = async ({ exchange }: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const integration = exchange.caller?.integration ?? '';
-    const now = performance.now();
-    const known = windows.get(integration);
-    const window = known !== undefined && now < known.endsAt ? known : open(integration, now);
+    // Sums of whole milliseconds are exact, so that no caller reads that a window ends later than it does.
+    const now = Math.floor(performance.now());
+    let window = windows.get(integration);
+    if (window === undefined || now >= window.endsAt) {
+      window = { endsAt: now + windowSeconds * 1_000, requests: 0 };
+      windows.set(integration, window);
+    }
     window.requests += 1;
     const seconds = Math.ceil((window.endsAt - now) / 1_000);
     reply.headers({
