@@ -92,8 +92,9 @@ function refusalOf({ name, help }: Command, error: unknown): Refusal {
   const again = 'Run the same command again later: what was done stays done.';
   if (error instanceof Failure) return new Refusal(`${error.detail} ${again}`);
   const storeError = sortStoreError(error);
-  if (storeError === 'unavailable') return new Refusal(`MongoDB went away: ${message}. ${again}`);
-  if (storeError === 'refused') return new Refusal(`MongoDB refuses this login: ${message}. ${again}`);
+  if (storeError === 'unavailable')
+    return new Refusal(`MongoDB is away or takes no writes: ${message}\n${again}`);
+  if (storeError === 'refused') return new Refusal(`MongoDB refuses this login: ${message}\n${again}`);
   const cause = error instanceof Error && error.stack !== undefined ? error.stack : message;
   return new Refusal(`ops ${name} failed. ${again}\n${cause}`);
 }
