@@ -20,7 +20,7 @@ export interface PrivateRecord extends Pick<RecordHistory, 'plural' | 'writes'> 
   final: World | undefined;
 }
 
-/** Broken promises that the search for an explanation tolerates. */
+/** What the search for an order of pushes that explains all answers and events lets pass, although it breaks a promise. */
 export interface Leniency {
   /** Whether cut-off pushes may take effect after later pushes were acknowledged. */
   late?: boolean;

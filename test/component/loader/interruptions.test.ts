@@ -360,7 +360,7 @@ it('a Singer target closes the file of rejected records', async () => {
   expect(await readOpenFiles()).not.toContain(rejects);
 });
 
-it('a Singer target stops at a byte that is no UTF-8, and stores no name with another character', async () => {
+it('a Singer target stops at a byte that is not UTF-8, instead of storing a replacement character', async () => {
   let pushes = 0;
   await using service = await serve((_asked, answer) => {
     pushes += 1;

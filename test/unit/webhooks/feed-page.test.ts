@@ -151,7 +151,7 @@ it('a page of the feed has the body of every event, to the byte, and its id', as
   );
 });
 
-it('a page of the feed has events with any key order and blanks in JSON, and no invalid event', async () => {
+it('a page of the feed includes events whatever the order of keys and the whitespace in their JSON, and no invalid event', async () => {
   const parts = { timestamp: time, event: created, integrationId: 'acme', data: { name: 'é' } };
   const bodies = [JSON.stringify(parts), ` ${JSON.stringify(parts)}`, '{}', '[', bodyOf(created)];
   const { events } = await readPage(windowOf([batchOf(1, bodies)]), all);

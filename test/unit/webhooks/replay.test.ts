@@ -192,7 +192,7 @@ it('a replay consists of event batches that are addressed to one endpoint', asyn
   expect(published).toEqual(['event-batches.replay.acme']);
 });
 
-it('a replay waits until pushes in progress at the enabling are announced', async () => {
+it('a replay waits until every push is announced that was in progress when the webhook was enabled', async () => {
   const underWay = [['sync_b', 'sync_c'], ['sync_b'], ['sync_d'], ['sync_b']];
   const { replay } = setUp({ leftMs: 10_000, events: 200, underWay });
   expect(await replay()).toMatchObject({ body: '{"queued":2}' });
