@@ -166,6 +166,8 @@ describe.each(browsers)('the view for loading files in %s', (chromium) => {
   it('loads files of a German system, and their repaired rejects', { timeout: 120_000 }, async () => {
     const { page, client, complaints, requested, files } = await open();
     await client.post('/suppliers', { suppliers: [supplier('OLD-1')] });
+    // No person chooses a file within the milliseconds in which the heading of a new view gets the focus.
+    await expect.poll(() => focusedInView(page)).toBe('Load a file');
     await files.setInputFiles([
       csv('products.csv', 'externalId,name,supplierExternalId\nP-1,Oak,L-1\nP-2,Ash,L-9\n'),
       csv(
