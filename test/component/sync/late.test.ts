@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { watermarkKey, openWatermarks, completeUntil } from '../../../shared/sync/src/watermarks.ts';
 import { watchMs } from '../../../shared/sync/src/journal/journal-times.ts';
 import { eventually } from '../../support/eventually.ts';
-import { openMongodbProxy } from '../../support/mongodb-proxy.ts';
+import { openMongodbProxy, type MongodbProxy } from '../../support/mongodb-proxy.ts';
 import { startStoppingService } from '../../support/stopping-service.ts';
 import { openWorld, type Caller, type World } from '../../support/sync.ts';
 
@@ -50,6 +50,27 @@ function pushLost(caller: Caller, items: readonly object[]): Promise<unknown> {
   return lost;
 }
 
+/** Kills a process while the records of its push are on the way. The proxy holds them back until `release`. */
+async function killWhileWriting(caller: Caller): Promise<MongodbProxy> {
+  const proxy = await openMongodbProxy(inject('engines').mongodb);
+  await using service = await startStoppingService('catalog', 'after-writes', {
+    ...world.environment,
+    MONGODB_URL: proxy.url,
+  });
+  const writing = proxy.holdNext('insert', 'suppliers');
+  void pushLost(caller, threeRecords);
+  await writing;
+  await service.kill();
+  return proxy;
+}
+
+/** Resolves with the entry of a push of which a recovery has found no write. */
+const settledAsEmpty = (caller: Caller): Promise<StoredEntry | null> =>
+  eventually(
+    () => entries().findOne({ hiddenFrom: caller.integration }),
+    (entry) => entry !== null,
+  );
+
 /**
  * The announced records, once so many pushes are announced: of which push of `names`, the event, the record,
  * the fields.
@@ -78,22 +99,11 @@ describe('a write that reaches MongoDB long after the death of its sender', () =
     const healthy = await world.startCatalog();
     const { syncId } = await caller.push('suppliers', [{ externalId: 'bystander', name: 'N' }]);
     await healthy[Symbol.asyncDispose]();
-    await using proxy = await openMongodbProxy(inject('engines').mongodb);
-    await using service = await startStoppingService('catalog', 'after-writes', {
-      ...world.environment,
-      MONGODB_URL: proxy.url,
-    });
-    const writing = proxy.holdNext('insert', 'suppliers');
-    void pushLost(caller, threeRecords);
-    await writing;
-    await service.kill();
+    await using proxy = await killWhileWriting(caller);
 
     await using _survivor = await world.startCatalog({ now: clock.now });
     await using _batches = await world.startBatches();
-    const hidden = await eventually(
-      () => entries().findOne({ hiddenFrom: caller.integration }),
-      (entry) => entry !== null,
-    );
+    const hidden = await settledAsEmpty(caller);
     expect(await caller.runs()).toMatchObject({ total: 1, entities: [{ syncId }] });
     const { total, nextSince = '' } = await caller.list('suppliers');
     expect(total).toBe(1);
@@ -130,21 +140,10 @@ describe('a write that reaches MongoDB long after the death of its sender', () =
   // What this proves: a listing has these records before a survivor has counted them.
   it('is listed after a later push of its records', { timeout: 60_000 }, async () => {
     const caller = world.caller();
-    await using proxy = await openMongodbProxy(inject('engines').mongodb);
-    await using service = await startStoppingService('catalog', 'after-writes', {
-      ...world.environment,
-      MONGODB_URL: proxy.url,
-    });
-    const writing = proxy.holdNext('insert', 'suppliers');
-    void pushLost(caller, threeRecords);
-    await writing;
-    await service.kill();
+    await using proxy = await killWhileWriting(caller);
 
     await using _survivor = await world.startCatalog({ now: openClock().now });
-    await eventually(
-      () => entries().findOne({ hiddenFrom: caller.integration }),
-      (entry) => entry !== null,
-    );
+    await settledAsEmpty(caller);
     expect(await caller.list('suppliers')).toMatchObject({ entities: [], total: 0 });
     proxy.release();
     await eventually(
