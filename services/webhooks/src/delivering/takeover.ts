@@ -53,7 +53,7 @@ export const openTakeover = (
     } catch (error) {
       for (const one of given) one.attempts = new AbortController();
       pause(given, false);
-      // The scheduler has passed over the paused queues, and must be told that they have work again.
+      // While these queues were paused, the scheduler skipped them: `wake` makes it look at them again.
       for (const { queues } of given) for (const queue of queues.values()) wake(queue);
       await reader.add(released);
       throw error;
