@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { clocksApartMs } from '../../../services/webhooks/src/log/logged-batch.ts';
+import { clockMarginMs } from '../../../services/webhooks/src/log/logged-batch.ts';
 import { eventually } from '../../support/eventually.ts';
 import { answer, idsOf, openReceiver, type Hit, type Receiver } from '../../support/receiver.ts';
 import { openHouse, type Client, type House } from '../../support/webhooks.ts';
@@ -148,7 +148,7 @@ it(
         await occurAndDeliver(played, 2);
         for (const one of outages) await endure(played, one);
         // As clocks may differ, what a replay adds within a second after a disabling counts as undelivered at the disabling.
-        await wait(clocksApartMs);
+        await wait(clockMarginMs);
         for (const one of spans) await expectReplay(played, one);
       }),
       { numRuns, endOnFailure: true },

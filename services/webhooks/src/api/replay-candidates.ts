@@ -15,7 +15,7 @@ import type { Log } from '@integration-sync/runtime/log';
 import type { Endpoint, Missed } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/endpoint-store.ts';
 import {
-  clocksApartMs,
+  clockMarginMs,
   clockSkewMs,
   mayHold,
   readBatch,
@@ -74,7 +74,7 @@ export function openCandidates({ bus, endpoints, stream, log, ...progress }: Can
         const isIts =
           endpointId === undefined
             ? isMissed(endpoint, event, endedAt)
-            : endpointId === endpoint._id && stored.storedAt.getTime() < endedAt.getTime() + clocksApartMs;
+            : endpointId === endpoint._id && stored.storedAt.getTime() < endedAt.getTime() + clockMarginMs;
         yield wasUndelivered && isIts ? event : undefined;
       }
     }

@@ -13,7 +13,7 @@ import type { Log } from '@integration-sync/runtime/log';
 export const clockSkewMs = 60_000;
 
 /** How far clocks of machines may be apart (docs/operating.md#upgrades-stops-keys-clocks). */
-export const clocksApartMs = 1_000;
+export const clockMarginMs = 1_000;
 
 export interface LoggedBatch {
   readonly sequence: number;

@@ -10,7 +10,7 @@
 // Most endpoints of an integration subscribe to one of a few sets of kinds of events, and have all their cutoffs before the event
 // batch. Endpoints with the same set share the result of matching the batch.
 import type { EarlierEvents, Endpoint, Subscriber } from '../endpoints/endpoint.ts';
-import { clocksApartMs, type EventFacts, type LoggedBatch, type StreamEvent } from '../log/logged-batch.ts';
+import { clockMarginMs, type EventFacts, type LoggedBatch, type StreamEvent } from '../log/logged-batch.ts';
 
 type MatchedBatch = Pick<LoggedBatch, 'endpointId' | 'events'>;
 
@@ -67,7 +67,7 @@ export const isDelivered = (endpoint: Subscriber, event: EventFacts): boolean =>
 /** Whether the endpoint may have missed the event when it was disabled at `disabledAt`. */
 export const isMissed = (endpoint: Subscriber, event: EventFacts, disabledAt: Date): boolean =>
   Date.parse(event.timestamp) <= disabledAt.getTime() &&
-  Date.parse(event.timestamp) > endpoint.createdAt.getTime() - clocksApartMs &&
+  Date.parse(event.timestamp) > endpoint.createdAt.getTime() - clockMarginMs &&
   isMeantFor({ ...endpoint, events: kindsAt(endpoint, event) }, event);
 
 const kindsAt = ({ events, earlierEvents }: Subscriber, event: EventOrigin): Endpoint['events'] =>
