@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { listSettings } from '@integration-sync/runtime/config';
-import { format, resolveConfig } from 'prettier';
 import { isMap, isScalar, parse, parseDocument, type Node, type Pair, type YAMLMap } from 'yaml';
+import { formatted } from './formatted.ts';
 import { configs } from './stack/configs.ts';
 
 const root = resolve(import.meta.dirname, '..');
@@ -110,7 +110,7 @@ export async function schemaWithSettings(): Promise<string> {
     const inFiles = names.filter((one) => one.endsWith('_FILE')).map((one) => one.slice(0, -'_FILE'.length));
     schema.definitions[name.replace('settings', 'secrets')] = { enum: [...new Set(inFiles)].toSorted() };
   }
-  return pretty(schemaFile, JSON.stringify(schema));
+  return formatted(schemaFile, JSON.stringify(schema));
 }
 
 const definitionOf = (service: string): string =>
@@ -139,11 +139,8 @@ export async function readme(): Promise<string> {
     ...rows.map(({ path, value, what }) => `| \`${path}\` | \`${value.replaceAll('|', '\\|')}\` | ${what} |`),
     '',
   ];
-  return pretty(readmeFile, lines.join('\n'));
+  return formatted(readmeFile, lines.join('\n'));
 }
-
-const pretty = async (filepath: string, text: string): Promise<string> =>
-  format(text, { ...(await resolveConfig(filepath)), filepath });
 
 interface Row {
   path: string;

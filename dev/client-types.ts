@@ -2,7 +2,7 @@
 // services check with, for a package that imports none of them.
 import { writeFile } from 'node:fs/promises';
 import { eventBodyOf, eventData, eventKinds, routes } from '@integration-sync/contracts';
-import { format, resolveConfig } from 'prettier';
+import { formatted } from './formatted.ts';
 
 const file = new URL('../client/src/types.ts', import.meta.url);
 
@@ -76,7 +76,7 @@ export async function clientTypes(): Promise<string> {
     `export type Event = ${events.join(' | ')};`,
     "export type EventKind = Event['event'];",
   ].join('\n\n');
-  return format(text, { ...(await resolveConfig(file)), parser: 'typescript' });
+  return formatted(file.pathname, text);
 }
 
 /** The schemas of what callers of the routes send and read. */

@@ -3,13 +3,12 @@
 import { writeFile } from 'node:fs/promises';
 import { describeMessages } from '@integration-sync/gateway/asyncapi';
 import { describeInterface } from '@integration-sync/gateway/openapi';
-import { format, resolveConfig } from 'prettier';
+import { formatted } from './formatted.ts';
 
 const descriptions = { 'openapi.json': describeInterface(), 'asyncapi.json': describeMessages() };
 
 for (const [name, description] of Object.entries(descriptions)) {
   const file = new URL(`../docs/${name}`, import.meta.url);
-  const options = await resolveConfig(file);
-  await writeFile(file, await format(JSON.stringify(description), { ...options, parser: 'json' }));
+  await writeFile(file, await formatted(name, JSON.stringify(description)));
   process.stdout.write(`docs/${name} is written.\n`);
 }

@@ -2,7 +2,7 @@
 // not written in TypeScript. They are made from the same source that the service itself uses.
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { eventBodyOf, eventData, eventKinds } from '@integration-sync/contracts';
-import { format } from 'prettier';
+import { formatted } from './formatted.ts';
 
 export const folder = new URL('../docs/events/', import.meta.url);
 
@@ -14,7 +14,7 @@ export async function schemaFiles(): Promise<Map<string, string>> {
       $id: `urn:integration-sync:event:${kind}`,
       ...eventBodyOf(kind, eventData[kind]),
     };
-    return [`${kind}.json`, await format(JSON.stringify(schema), { parser: 'json', printWidth: 110 })];
+    return [`${kind}.json`, await formatted(`${kind}.json`, JSON.stringify(schema))];
   });
   return new Map(await Promise.all(files));
 }

@@ -81,7 +81,7 @@ export async function startRedis(): Promise<Redis> {
     ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', place.folder, '--save', '', '--appendonly', 'yes',
       '--appendfsync', 'always', '--maxmemory-policy', 'noeviction'],
     { stdio: 'ignore' },
-  ); // prettier-ignore
+  ); // oxfmt-ignore
   follow(child);
   await once(child, 'spawn').catch((cause: unknown) => {
     throw new Error('redis-server cannot be started; install it (Debian: apt-get install redis-server)', {

@@ -1,7 +1,7 @@
 // npm run docs writes the tables of docs/api.md, settings.md, monitoring.md and operating.md again, and what each panel of
 // Grafana's dashboards says of its metrics.
 import { readFile, writeFile } from 'node:fs/promises';
-import { format, resolveConfig, type BuiltInParserName } from 'prettier';
+import { formatted } from '../formatted.ts';
 import { describeExpressions } from './metrics.ts';
 import { fillTables, tablesOf, type Document } from './tables.ts';
 
@@ -18,9 +18,9 @@ const root = new URL('../../', import.meta.url);
 
 export const documentsAsTheyShouldBe = async (): Promise<WrittenDocument[]> => {
   const filled = documents.map((name) =>
-    writtenAs(`docs/${name}`, 'markdown', (text) => fillTables(name, text, tablesOf[name]())),
+    writtenAs(`docs/${name}`, (text) => fillTables(name, text, tablesOf[name]())),
   );
-  const described = dashboards.map((name) => writtenAs(`deploy/grafana/${name}`, 'json', describePanels));
+  const described = dashboards.map((name) => writtenAs(`deploy/grafana/${name}`, describePanels));
   return Promise.all([...filled, ...described]);
 };
 
@@ -36,15 +36,10 @@ function describePanels(text: string): string {
   return JSON.stringify(dashboard);
 }
 
-async function writtenAs(
-  path: string,
-  parser: BuiltInParserName,
-  make: (is: string) => string,
-): Promise<WrittenDocument> {
+async function writtenAs(path: string, make: (is: string) => string): Promise<WrittenDocument> {
   const file = new URL(path, root);
   const is = await readFile(file, 'utf8');
-  const shouldBe = await format(make(is), { ...(await resolveConfig(file)), parser });
-  return { file, is, shouldBe };
+  return { file, is, shouldBe: await formatted(path, make(is)) };
 }
 
 if (import.meta.main) {

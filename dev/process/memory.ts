@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 export function residentByPid(pids: readonly number[]): Map<number, number> {
   try {
     const table = execFileSync('ps', ['-o', 'pid=,rss=', '-p', pids.join(',')], { encoding: 'utf8' });
-    const rows = table.trim().split('\n').map((line) => line.trim().split(/\s+/).map(Number)); // prettier-ignore
+    const rows = table.trim().split('\n').map((line) => line.trim().split(/\s+/).map(Number)); // oxfmt-ignore
     return new Map(rows.map(([pid = 0, kilobytes = 0]) => [pid, kilobytes / 1_024]));
   } catch {
     // `ps` exits with 1 if none of the processes runs.

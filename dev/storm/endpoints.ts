@@ -9,7 +9,15 @@ import type { Profile } from './profile.ts';
  * gone or dead until it is disabled, and recovers (`recovering.ts`).
  */
 export type Behaviour =
-  'steady' | 'flaky' | 'slow' | 'dead' | 'gone' | 'hostile' | 'narrow' | 'recovering' | 'refusing';
+  | 'steady'
+  | 'flaky'
+  | 'slow'
+  | 'dead'
+  | 'gone'
+  | 'hostile'
+  | 'narrow'
+  | 'recovering'
+  | 'refusing';
 
 export interface EndpointPlan {
   integration: string;

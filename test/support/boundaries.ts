@@ -16,10 +16,10 @@ const streams = ['EVENTS', 'EVENT_BATCHES', 'ATTEMPTS', 'FOREIGN'];
 const streamCommands = [
   'CREATE', 'UPDATE', 'DELETE', 'PURGE', 'INFO', 'MSG.GET', 'MSG.DELETE', 'SNAPSHOT', 'RESTORE', 'LEADER.STEPDOWN',
   'PEER.REMOVE',
-]; // prettier-ignore
+]; // oxfmt-ignore
 const consumerCommands = [
   'CREATE', 'DURABLE.CREATE', 'INFO', 'DELETE', 'MSG.NEXT', 'PAUSE', 'LEADER.STEPDOWN', 'UNPIN', 'RESET',
-]; // prettier-ignore
+]; // oxfmt-ignore
 const announcers = ['catalog', 'batches', 'webhooks', 'replay', 'nobody'];
 
 /** Some 400 subjects: all that anything here listens to, and what is near. */
@@ -175,7 +175,7 @@ export const granted: Readonly<Record<User, readonly RegExp[]>> = {
     'svc.catalog.suppliers.*', 'svc.catalog.products.*', 'svc.catalog.runs.*', 'svc.catalog.expectations.*', 'svc.batches.batches.*', 'svc.batches.dds.*',
     'svc.batches.runs.*', 'svc.webhooks.endpoints.*', 'svc.webhooks.deliveries.*', 'svc.webhooks.events.read',
     'svc.*.health.check', 'svc.*.health.notes', 'svc.*.given-up', 'svc.webhooks.answer-now',
-  ), // prettier-ignore
+  ), // oxfmt-ignore
   catalog: [
     ...ofEvents('supplier', 'product', '(?:sync(?=\\.(?:completed|overdue)))'),
     ...exactly(

@@ -48,6 +48,6 @@ async function make(how: readonly string[], signer?: Certificate): Promise<Certi
   await promisify(execFile)('openssl', [
     'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1',
     ...how, ...signing, '-keyout', key, '-out', cert,
-  ]); // prettier-ignore
+  ]); // oxfmt-ignore
   return { key: await readFile(key, 'utf8'), cert: await readFile(cert, 'utf8') };
 }

@@ -140,7 +140,7 @@ async function collectStored(): Promise<void> {
       .collection<JournalDocument>(name)
       .find({ due: { $exists: true } })) {
       // `ids` has 16 bytes for each record: the hash at the end of its internal id.
-      const hashes = Buffer.from(ids?.buffer ?? []).toString('hex').match(/.{32}/g); // prettier-ignore
+      const hashes = Buffer.from(ids?.buffer ?? []).toString('hex').match(/.{32}/g); // oxfmt-ignore
       pending.write({ syncId, hashes: hashes ?? [] });
     }
 }

@@ -539,7 +539,7 @@ it('a service takes waiting requests in turns over integrations', async () => {
   await Promise.all(asked);
   expect(gated.inside.map(({ integration }) => integration)).toEqual([
     'greedy', 'greedy', 'modest', 'third', 'greedy', 'third',
-  ]); // prettier-ignore
+  ]); // oxfmt-ignore
 });
 
 it('subjects may share one semaphore', async () => {

@@ -327,7 +327,7 @@ describe('a reader that follows a stream', () => {
     );
     expect(found).toEqual([
       [6, 'FROM.acme.odd'], [8, 'FROM.acme.odd'], [10, 'FROM.acme.odd'], [11, 'FROM.other'],
-    ]); // prettier-ignore
+    ]); // oxfmt-ignore
   });
 
   it('handles one message at a time', async () => {

@@ -103,4 +103,4 @@ it.each<[string, Buffer]>([
   await writeFile(path, content);
   // What both refuse is compared, too.
   expect(await openOnBoth(path).catch(String)).toBeDefined();
-}); // prettier-ignore
+}); // oxfmt-ignore

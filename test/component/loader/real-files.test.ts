@@ -44,7 +44,7 @@ const suppliersOf = (id: string): string =>
 
 const workbook = (...rows: WrittenCell[][]): Buffer => makeWorkbook({ Suppliers: rows });
 
-const sap = { kind: 'batches', columns: { Charge: 'batchNumber', Material: 'productExternalId', Nr: 'externalId', Menge: 'quantity', Eingang: 'receivedDate' } }; // prettier-ignore
+const sap = { kind: 'batches', columns: { Charge: 'batchNumber', Material: 'productExternalId', Nr: 'externalId', Menge: 'quantity', Eingang: 'receivedDate' } }; // oxfmt-ignore
 const sapItem = (more: object = {}): object => ({
   externalId: 'B-1',
   productExternalId: 'P-1',
@@ -72,7 +72,7 @@ it.each<[string, string, string | Buffer, object, unknown[]]>([
     ),
     sap,
     [
-      { externalId: 'ALV-1', productExternalId: 'P-1', batchNumber: '"Los" 1', quantity: 1250.5, receivedDate: '2026-03-31' }, // prettier-ignore
+      { externalId: 'ALV-1', productExternalId: 'P-1', batchNumber: '"Los" 1', quantity: 1250.5, receivedDate: '2026-03-31' }, // oxfmt-ignore
       { externalId: 'ALV-2', productExternalId: 'P-1', batchNumber: 'L2', quantity: -12.5 },
       'wrong: 8 cells where the header has 7: a cell has a line end or a "|"',
     ],
@@ -252,7 +252,7 @@ it.each([
     [5, { externalId: '--', name: '--' }],
   ]);
   expect([source.rowsBefore, source.total]).toEqual([2, 4]);
-}); // prettier-ignore
+}); // oxfmt-ignore
 
 it('a line of dashes is a row with a value, unless dashes also underline the header', async () => {
   const source = await sourceOf('suppliers.txt', lines('externalId', 'S-1', '-----'), {
@@ -323,4 +323,4 @@ it.each<[string, string | Buffer, string | RegExp, object?]>([
   ['suppliers.csv', good, 'says "nme" for "nme", which is no field of suppliers', { columns: ['externalId', 'nme'] }],
 ])('the file %s is refused with its reason (%#)', async (name, content, expected, rules) => {
   await expect(sourceOf(name, content, rules)).rejects.toThrow(expected);
-}); // prettier-ignore
+}); // oxfmt-ignore

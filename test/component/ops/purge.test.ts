@@ -123,7 +123,7 @@ async function placesOf(...words: string[]): Promise<string[]> {
 const everywhere = [
   'ATTEMPTS', 'EVENTS', 'EVENT_BATCHES', 'batches', 'batches_heads', 'batches_journal', 'catalog_expectations', 'catalog_heads',
   'catalog_journal', 'dds', 'products', 'suppliers', 'webhook_endpoints', 'webhook_revisions',
-]; // prettier-ignore
+]; // oxfmt-ignore
 
 /** What does not change by itself, sorted: attempts at a broken endpoint go on until it is disabled. */
 async function documentsOf(integration: string): Promise<string[]> {
@@ -152,7 +152,7 @@ describe.concurrent('beside other integrations', () => {
     'MongoDB suppliers': 499, 'MongoDB products': 1, 'MongoDB batches': 1, 'MongoDB dds': 1,
     'MongoDB catalog_journal': 2, 'MongoDB batches_journal': 1, 'MongoDB catalog_heads': 2, 'MongoDB batches_heads': 2,
     'MongoDB webhook_endpoints': 3, 'MongoDB webhook_revisions': 1, 'MongoDB catalog_expectations': 2,
-  }); // prettier-ignore
+  }); // oxfmt-ignore
     expect(found['NATS EVENTS']).toBeGreaterThan(500);
     expect(found['NATS EVENT_BATCHES']).toBeGreaterThan(2);
     expect(found['NATS ATTEMPTS']).toBeGreaterThan(0);

@@ -44,7 +44,7 @@ describe('the attempt log', () => {
       );
       query = link.slice(link.indexOf('?') + 1, link.indexOf('>'));
     }
-    expect(pages).toEqual([[1, 50, 120, 50], [2, 50, 120, 50], [3, 50, 120, 20]]); // prettier-ignore
+    expect(pages).toEqual([[1, 50, 120, 50], [2, 50, 120, 50], [3, 50, 120, 20]]); // oxfmt-ignore
     expect(new Set(seen)).toEqual(new Set(ids));
     const second = await client.ask('deliveries', { id, query: 'page=2&limit=50' });
     expect(second.body.entities.map(({ eventId }) => eventId)).toEqual(seen.slice(50, 100));

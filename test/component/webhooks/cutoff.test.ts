@@ -91,7 +91,7 @@ it('a push before a change of the subscription is delivered by the former subscr
   ]);
   expect(seenAt(bystander, names)).toEqual([
     'supplier.created of after', 'supplier.created of before', 'sync.completed of after', 'sync.completed of before',
-  ]); // prettier-ignore
+  ]); // oxfmt-ignore
   expect(seenAt(changing, names)).toEqual(['supplier.created of before', 'sync.completed of after']);
   expect(seenAt(enabled, names)).toEqual(ofAfter);
   expect(seenAt(registered, names)).toEqual(ofAfter);

@@ -11,7 +11,7 @@ import { openHouse, type AnswerBody, type Client, type House } from '../../suppo
 const names = [
   'first-delivery', 'same-event-again', 'replayed-event', 'json-with-blanks', 'former-secret', 'unknown-kind', 'large-body',
   'wrong-signature', 'other-endpoint', 'old-timestamp', 'no-signature', 'changed-body',
-]; // prettier-ignore
+]; // oxfmt-ignore
 const forged = names.slice(7);
 
 let house: House;

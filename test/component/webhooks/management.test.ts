@@ -212,7 +212,7 @@ describe('a list of more than one page', () => {
       if (pages.length === 1) await another.ask('remove', { id: ids[0] ?? '' });
     }
     expect(seen).toEqual(ids);
-    expect(pages).toEqual([[1, 3, 7], [2, 3, 6], [3, 3, 6]]); // prettier-ignore
+    expect(pages).toEqual([[1, 3, 7], [2, 3, 6], [3, 3, 6]]); // oxfmt-ignore
     const second = await another.ask('list', { query: 'page=2&limit=3' });
     expect(second.body.entities.map(({ id }) => id)).toEqual(ids.slice(4));
     expect(second.headers['http-link']).toBeUndefined();

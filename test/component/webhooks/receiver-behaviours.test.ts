@@ -77,7 +77,7 @@ describe.concurrent('a delivery to a receiver succeeds', () => {
     await using receiver = await openReceiver(answer(status));
     expect(await attemptAt(receiver.url)).toMatchObject({
       event: 'supplier.created', attempt: 1, outcome: 'succeeded', responseStatus: status, error: null, nextAttemptAt: null,
-    }); // prettier-ignore
+    }); // oxfmt-ignore
   });
 
   it('when it answers after an informational answer', async () => {
@@ -173,7 +173,7 @@ describe.concurrent('a delivery to a receiver fails', () => {
       await using receiver = await openReceiver(answer(status, { location: target.url }));
       expect(await attemptAt(receiver.url)).toMatchObject({
       outcome: 'failed', responseStatus: status, error: expect.stringContaining('redirect'), nextAttemptAt: expect.any(String),
-    }); // prettier-ignore
+    }); // oxfmt-ignore
       expect(target.hits).toHaveLength(0);
     },
   );

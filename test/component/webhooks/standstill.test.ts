@@ -38,7 +38,7 @@ function openWay(port: number) {
   const authority = `127.0.0.1:${port}`;
   const origin = `http://${authority}`;
   const address = '127.0.0.1';
-  const target = { origin, authority, path: '/', host: address, isLiteral: true, port, secure: false, addresses: [address] }; // prettier-ignore
+  const target = { origin, authority, path: '/', host: address, isLiteral: true, port, secure: false, addresses: [address] }; // oxfmt-ignore
   return {
     async post(withinMs: number) {
       const endsBy = performance.now() + withinMs;

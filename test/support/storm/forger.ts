@@ -28,11 +28,11 @@ export const dateOf = (ms: number): string => new Date(dayMs + ms).toISOString()
 /** An entry of the attempt log. `nextMs`: when the next attempt is due, if this one failed. */
 export function attempt(
   eventId: string,
-  { event = 'supplier.created', atMs = 0, number = 1, nextMs = null as number | null, outcome = 'succeeded' as DeliveryAttempt['outcome'] }, // prettier-ignore
+  { event = 'supplier.created', atMs = 0, number = 1, nextMs = null as number | null, outcome = 'succeeded' as DeliveryAttempt['outcome'] }, // oxfmt-ignore
 ): DeliveryAttempt {
   const [responseStatus, error] = outcome === 'succeeded' ? [204, null] : [500, 'the receiver answered 500'];
   const nextAttemptAt = nextMs === null ? null : dateOf(nextMs);
-  return { eventId, event, attempt: number, at: dateOf(atMs), outcome, responseStatus, durationMs: 0, error, nextAttemptAt }; // prettier-ignore
+  return { eventId, event, attempt: number, at: dateOf(atMs), outcome, responseStatus, durationMs: 0, error, nextAttemptAt }; // oxfmt-ignore
 }
 
 const nouns = { suppliers: 'supplier', products: 'product', batches: 'batch' } as const;
@@ -89,7 +89,7 @@ export class Forger {
     const begunAt = new Date(dayMs + begunMs).toISOString();
     this.ledger.begun.push(
       { push: name, lane: name.slice(0, 1), integration, plural, items, drafting, action, wrong, gateway: 0, begunMs, begunAt },
-    ); // prettier-ignore
+    ); // oxfmt-ignore
     if (outcome !== 200) {
       const retry = outcome === 503 ? { retryAfter: '1' } : {};
       this.ledger.ended.push({ push: name, endedMs, outcome, ...retry });
@@ -100,7 +100,7 @@ export class Forger {
       return status === 'CREATED' || status === 'UPDATED'
         ? { externalId, internalId: idOf(plural, externalId), status } as const
         : { externalId, internalId: '', status: 'ERROR' } as const;
-    }); // prettier-ignore
+    }); // oxfmt-ignore
     const errors = records.flatMap(({ externalId, status }, place) =>
       status === 'ERROR' ? [{ externalId, error: said[place] ?? '' }] : [],
     );
@@ -154,7 +154,7 @@ export class Forger {
     this.log('wh_1', [...before.toReversed(), attempt(id, { event })]);
     this.ledger.deliveries.push(
       { endpoint: 'wh_1', path: '/1', event: id, kind: event, begunMs: 0, atMs: 0, status: 204, genuine: true, signer: 0, bodyHash },
-    ); // prettier-ignore
+    ); // oxfmt-ignore
   }
 
   /** Puts a record into the listing after the storm and into the database. */
@@ -195,6 +195,6 @@ export class Forger {
       .flatMap((line) => line.entities);
     this.ledger.pages.push(
       { reader: 'r', poll: 9, integration, plural, begunMs: 90_000, endedMs: 90_001, isLast: true, entities },
-    ); // prettier-ignore
+    ); // oxfmt-ignore
   }
 }

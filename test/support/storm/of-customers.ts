@@ -24,14 +24,14 @@ const changedMs = 2_000;
 export function addCustomers(forger: Forger): void {
   const { ledger } = forger;
   const inOrder = ledger.events.toSorted((one, other) => one.sequence - other.sequence);
-  read(forger, 'whole', '/events?limit=500', inOrder.map(({ id }) => id)); // prettier-ignore
+  read(forger, 'whole', '/events?limit=500', inOrder.map(({ id }) => id)); // oxfmt-ignore
   const completed = inOrder.filter(({ body }) => body.event === 'sync.completed');
-  read(forger, 'feed 1', '/events?limit=1&events=sync.completed', completed.map(({ id }) => id)); // prettier-ignore
+  read(forger, 'feed 1', '/events?limit=1&events=sync.completed', completed.map(({ id }) => id)); // oxfmt-ignore
   for (const [externalId, push] of [
     ['p-s-1', 'a3'],
     ['h-s-1', 'c1'],
   ] as const) {
-    // prettier-ignore
+    // oxfmt-ignore
     const stored = ledger.stored.find((line) => line.externalId === externalId)!;
     stored.push = syncOf(push);
     const changedAt = ledger.begun.find((line) => line.push === push)!.begunAt;
@@ -44,7 +44,7 @@ export function addCustomers(forger: Forger): void {
   const answer = { id: 'wh_own', secret: 'whsec_1' };
   for (let nth = 0; nth < 3; nth += 1)
     ask(forger, { by, method: 'POST', path: '/webhook-events', sent, answer, begunMs: 100 });
-  ask(forger, { by, method: 'PATCH', path: '/webhook-events/wh_own', sent: { events: kinds.without }, begunMs: changedMs }); // prettier-ignore
+  ask(forger, { by, method: 'PATCH', path: '/webhook-events/wh_own', sent: { events: kinds.without }, begunMs: changedMs }); // oxfmt-ignore
   for (const { id, body, bodyHash } of completed.filter(({ storedAt }) => storedAt < dateOf(changedMs))) {
     const line = {
       endpoint: 'wh_own',

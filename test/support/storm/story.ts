@@ -48,7 +48,7 @@ export function forge(): Forger {
   forger.push({ name: 'a2', plural: 'suppliers', items: [item('p-s-1', 'a2/0')], outcome: 504 });
   const [right, wrong] = [item('p-s-1', 'a3/0'), item('p-s-2', ' ')];
   const refusal = 'Supplier name is required';
-  forger.push({ name: 'a3', plural: 'suppliers', items: [right, wrong], said: ['UPDATED', refusal], wrong: [[1, refusal]] }); // prettier-ignore
+  forger.push({ name: 'a3', plural: 'suppliers', items: [right, wrong], said: ['UPDATED', refusal], wrong: [[1, refusal]] }); // oxfmt-ignore
   forger.updated('a3', 'suppliers', 'p-s-1', ['name']);
   forger.keep('suppliers', 'p-s-1', { name: 'a3/0', code: 'X' });
 
@@ -72,7 +72,7 @@ export function forge(): Forger {
     item('p-p-1', 'e1/0', { supplierExternalId: 'p-s-1' }),
     item('p-p-2', 'e1/1', { supplierExternalId: 'no' }),
   ];
-  forger.push({ name: 'e1', plural: 'products', items: products, said: ['CREATED', missing('Supplier', 'no', 'suppliers')] }); // prettier-ignore
+  forger.push({ name: 'e1', plural: 'products', items: products, said: ['CREATED', missing('Supplier', 'no', 'suppliers')] }); // oxfmt-ignore
   forger.created('e1', 'products', 'p-p-1');
   forger.keep('products', 'p-p-1', { name: 'e1/0', supplierExternalId: 'p-s-1' });
 

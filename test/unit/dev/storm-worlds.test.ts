@@ -80,7 +80,7 @@ it.each<[string, SeenEvent[], Item]>([
 });
 
 it('the model of npm run storm allows a late effect of a cut-off push only with the option late', () => {
-  const late = past([one, two, three], [created('1'), updated('3', 'name'), updated(undefined, 'code', 'name')], { name: 'B', code: 'X' }); // prettier-ignore
+  const late = past([one, two, three], [created('1'), updated('3', 'name'), updated(undefined, 'code', 'name')], { name: 'B', code: 'X' }); // oxfmt-ignore
   expect(isExplained(late, { late: true })).toBe(true);
   expect(isExplained(late, { untold: true })).toBe(false);
 });

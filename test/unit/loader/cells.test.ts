@@ -130,7 +130,7 @@ describe('numbers', () => {
         },
       ),
       { numRuns: 2_000 },
-    ); // prettier-ignore
+    ); // oxfmt-ignore
   });
 
   it.each([

@@ -12,4 +12,4 @@ it.each<[string, object]>([
   ['<a x=""y="1">', { x: '', y: '1' }],
 ])('the attributes of %j are read', (tag, expected) => {
   expect(attributesOf(tag)).toEqual(expected);
-}); // prettier-ignore
+}); // oxfmt-ignore

@@ -110,7 +110,7 @@ const refused = [
   // names that lead inside
   'https://inside.example/', 'https://half.example/', 'https://half6.example/', 'https://mapped.example/',
   'https://metadata.example/', 'https://nothing.example/', 'https://unknown.example/',
-]; // prettier-ignore
+]; // oxfmt-ignore
 
 describe('a delivery is refused, and no connection is opened,', () => {
   it.each(refused)('for %s', async (url) => {

@@ -59,7 +59,7 @@ it('matching finds the events of the subscribed kinds of each endpoint', () => {
 it('matching runs once for endpoints with the same kinds', () => {
   const match = openMatch();
   const kinds = vi.fn<() => string>(() => 'supplier.created');
-  const one = { ...event(1), get event() { return kinds(); } }; // prettier-ignore
+  const one = { ...event(1), get event() { return kinds(); } }; // oxfmt-ignore
   const batch = batchOf([one]);
   for (let n = 0; n < 1_000; n += 1) match(batch, subscriber(`wh_${n}`));
   expect(kinds.mock.calls.length).toBeLessThan(5);

@@ -15,7 +15,7 @@ function setUp(handBack = async () => undefined) {
   const { delivery } = step;
   queue.begin(delivery, 0);
   const queues = new Map([[queue.id, queue]]);
-  const integration: ActiveIntegration = { name: 'acme', partition: 0, window, queues, revision: undefined, readAt: 0, offsets: new Map(), attempts }; // prettier-ignore
+  const integration: ActiveIntegration = { name: 'acme', partition: 0, window, queues, revision: undefined, readAt: 0, offsets: new Map(), attempts }; // oxfmt-ignore
   const made = vi.fn<() => Promise<void>>(async () => undefined);
   const scheduler = new Scheduler({ inFlightMax: 8, mayBegin: () => true });
   scheduler.start({ deliver: made, load: () => undefined });

@@ -105,7 +105,10 @@ export const jetstreamSettings = {
 type NatsConfig = Static<TObject<typeof natsSettings>> & Partial<Static<TObject<typeof jetstreamSettings>>>;
 
 export type NatsLogin =
-  { credentials: string } | { nkeySeed: string } | { user: string; pass: string } | { token: string };
+  | { credentials: string }
+  | { nkeySeed: string }
+  | { user: string; pass: string }
+  | { token: string };
 
 export interface NatsTls {
   ca?: string;
