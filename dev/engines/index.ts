@@ -52,7 +52,7 @@ export async function startEngines(options: EnginesOptions): Promise<Engines> {
   await using started = new AsyncDisposableStack();
   const [mongodb, nats] = await startSeveral(['mongodb', 'nats'], options, started);
   if (mongodb === undefined || nats === undefined)
-    throw new TypeError('the start of MongoDB or NATS returned no engine');
+    throw new TypeError('startSeveral gave no engine for MongoDB or for NATS');
   const release = started.move();
   return { mongodb, nats, [Symbol.asyncDispose]: () => release.disposeAsync() };
 }
@@ -61,7 +61,7 @@ export async function startEngines(options: EnginesOptions): Promise<Engines> {
 export async function startEngine(name: EngineName, options: EnginesOptions): Promise<Engine> {
   await using started = new AsyncDisposableStack();
   const [engine] = await startSeveral([name], options, started);
-  if (engine === undefined) throw new TypeError(`the start of ${name} returned no engine`);
+  if (engine === undefined) throw new TypeError(`startSeveral gave no engine for ${name}`);
   const release = started.move();
   return { ...engine, [Symbol.asyncDispose]: () => release.disposeAsync() };
 }

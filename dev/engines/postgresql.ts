@@ -218,7 +218,7 @@ const sessionsEndWithinMs = 1_000;
 async function endSessions(data: string, withinMs: number): Promise<void> {
   const [pid = '', , , , , , sharedMemory = ''] = (readText(join(data, 'postmaster.pid')) ?? '').split('\n');
   const [, id] = sharedMemory.trim().split(/\s+/);
-  // A live PostgreSQL has sessions that this start must not end.
+  // The PostgreSQL of the pid file still runs: its sessions are in use.
   if (id === undefined || isPostgres(Number(pid))) return;
   const end = performance.now() + withinMs;
   for (let left = attachedTo(id); left.length > 0; left = attachedTo(id)) {

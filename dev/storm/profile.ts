@@ -3,7 +3,7 @@ import type { ClusterFault, FaultRules, PlannedFault, Span } from './fault.ts';
 
 export interface Profile extends FaultRules {
   integrations: readonly string[];
-  /** Callers of an integration whose ids no other caller pushes. */
+  /** Callers of one integration. Each pushes records with externalIds that no other caller pushes. */
   privateLanes: number;
   /** Callers of an integration that push the same few ids at the same time. */
   hotLanes: number;

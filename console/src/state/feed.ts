@@ -33,7 +33,7 @@ export const keptEventsMax = 500;
 export const rateSeconds = 60;
 const waitSeconds = 25;
 const begunBeforeMs = 60_000;
-/** The pause between two polls and between two drawings, because a busy feed answers each poll immediately. */
+/** The pause between two polls and between two redraws, because a busy feed answers each poll immediately. */
 const betweenMs = 250;
 const withoutLocksMs = 5_000;
 const newsMs = 10_000;

@@ -213,6 +213,6 @@ function readBreakage(text: string): Breakage {
 export function brokenText({ name, file, search, replace }: Breakage, text: string): string {
   const [before, after, ...others] = text.split(search);
   if (before === undefined || after === undefined || others.length > 0)
-    throw new Error(`${name}: ${file} has this line not exactly once: ${search.trim()}`);
+    throw new Error(`${name}: ${file} must have this line exactly once: ${search.trim()}`);
   return `${before}${replace}${after}`;
 }

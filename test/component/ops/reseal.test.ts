@@ -40,7 +40,7 @@ function expectSigned({ headers, body }: Hit, secret: string): void {
   expect(() => new Webhook(secret).verify(body, headers)).not.toThrow();
 }
 
-test('after ops reseal a replica with the new key alone signs with the same secrets', async () => {
+test('after ops reseal, a replica that has only the new key signs with the same secrets', async () => {
   const client = house.newClient();
   const registered = await (async () => {
     await using _ = await startWith(secretKey);

@@ -64,8 +64,8 @@ it.each(breakages)('the deliberate bug $name replaces exactly one line of the co
   const text = await readFile(join(repositoryFolder, breakage.file), 'utf8');
   const broken = brokenText(breakage, text);
   expect(broken).toContain(breakage.replace);
-  expect(() => brokenText(breakage, `${text}${text}`)).toThrow('has this line not exactly once');
-  expect(() => brokenText(breakage, '')).toThrow('has this line not exactly once');
+  expect(() => brokenText(breakage, `${text}${text}`)).toThrow('must have this line exactly once');
+  expect(() => brokenText(breakage, '')).toThrow('must have this line exactly once');
 });
 
 it('npm run storm with a deliberate bug takes 90 s at most, and injects no faults where faults would excuse the bug', () => {

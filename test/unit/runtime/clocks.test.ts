@@ -17,7 +17,7 @@ describe('the clock of another process', () => {
     expect(setUp().clocks.read('other', 4_000)).toBeUndefined();
   });
 
-  it('gives the time at which a message was sent, never too late', () => {
+  it('estimates when a message was sent, and never estimates a later time', () => {
     const { at } = setUp();
     // It was asked at 5,000, and what it answered came at 5,040: its clock said 4,020 somewhere in between.
     at(5_040).learn('other', 4_020, 5_000);

@@ -47,8 +47,8 @@ const away: ReadRuns = () => Promise.reject(new Error('away'));
 
 const name = (index: number): string => `sync_${String(index).padStart(6, '0')}`;
 
-describe('the newest runs of several journals', () => {
-  it('equal, page by page, the runs of a single journal with all runs', async () => {
+describe('reading the newest runs of several journals', () => {
+  it('gives, page by page, the runs that a single journal with all runs gives', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.integer({ min: 0, max: 2 }), { maxLength: 60 }),
@@ -70,14 +70,14 @@ describe('the newest runs of several journals', () => {
     );
   });
 
-  it('continue at a cursor, with the true total', async () => {
+  it('continues at a cursor, with the true total', async () => {
     const sources = [sourceOf([name(1), name(4)]), sourceOf([name(2), name(3)])];
     const { runs, total } = await readNewest(readsOf(sources), { before: name(4), skip: 0, limit: 2 });
     expect(runs.map(({ syncId }) => syncId)).toEqual([name(3), name(2)]);
     expect(total).toBe(4);
   });
 
-  it('need a few small queries for a deep page', async () => {
+  it('needs a few small queries for a deep page', async () => {
     const ids = Array.from({ length: 20_000 }, (_, index) => name(index));
     const sources = [
       sourceOf(ids.filter((_, index) => index % 3 > 0)),
@@ -93,7 +93,7 @@ describe('the newest runs of several journals', () => {
     }
   });
 
-  it('fail when one journal cannot be read', async () => {
+  it('fails when one journal cannot be read', async () => {
     await expect(
       readNewest([sourceOf([name(1)]).read, away], { before: null, skip: 0, limit: 5 }),
     ).rejects.toThrow('away');

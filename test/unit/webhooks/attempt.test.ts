@@ -197,7 +197,7 @@ it('an update whose answer was lost is repeated, and counts once', async () => {
   expect([asked, queue.state.failures, stored?.failures]).toEqual([['update', 'update', 'update'], 1, 1]);
 });
 
-it('a disabling whose answer was lost is found, and not repeated', async () => {
+it('a disabling whose answer from MongoDB was lost is found in MongoDB, and not repeated', async () => {
   const { asked, queue, stored, reported } = await make({ outcome: gone, lostAnswers: 1 });
   expect([asked, queue.state.isActive, stored?.epoch]).toEqual([['disable', 'disable', 'find'], false, 1]);
   expect(reported).toEqual([['missed', undefined, false]]);

@@ -71,6 +71,6 @@ it.each([
   ['sync_01a1ff6631b927db23daa3d2bae5c19c-completed', 'sync_01a1ff6631b927db23daa3d2bae5c19c'],
   ['wh_1-disabled-3-7', 'wh_1-disabled-3-7'],
   ['event-17', 'event-17'],
-])('the event %s originates from the push or the change %s', (eventId, origin) => {
+])('the id %s of an event names its push or change, %s', (eventId, origin) => {
   expect(originOf(eventId)).toBe(origin);
 });

@@ -146,7 +146,7 @@ describe('an offset', () => {
     expect(beginNext(queue)).toBe('wait 30000');
   });
 
-  it('is completed by the stored trials of the endpoint, which have attempts and due times of events', () => {
+  it('does not have the attempts and due times of failed events, which a new owner reads from the stored trials', () => {
     const trial = { stream: 'one', sequence: 5, index: 1, attempts: 2, dueAtMs: 5_000 };
     const { queue } = queueOf({ ...failing, trials: [trial] }, [batchOf(5, 2)], { from: 5 });
     expect([beginNext(queue), inFlight(queue, 5, 0).attempts]).toEqual(['5-0', 0]);

@@ -133,7 +133,7 @@ it('a replica claims a partition again that it could not release', async () => {
   expect([given.length > 0, terms()]).toEqual([true, [1, 2]]);
 });
 
-it('a replica releases partitions that it has claimed without an answer of MongoDB, once they are assigned to another replica', async () => {
+it('partitions whose claim MongoDB did not answer are released once they are assigned to another replica', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
   const { ownership, owned, given, loseAnswers, change } = setUp();
   await using _ownership = ownership;

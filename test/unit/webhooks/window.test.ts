@@ -39,7 +39,7 @@ function logOf(sequences: readonly number[], bytes?: number) {
   return { window, asked };
 }
 
-it('the window finds the first event batch at or after a sequence, or its own end', () => {
+it('a search of the window gives the first event batch at or after a sequence, or the end of the window', () => {
   const window = windowOf();
   expect(window.at(1)).toBe('end');
   for (const sequence of [3, 7, 20]) window.add(batchOf(sequence));

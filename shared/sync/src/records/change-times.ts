@@ -51,7 +51,10 @@ export function openChangeTimes(store: Store, collection: string, log: Log) {
         });
         dated += found.length;
       }
-      log.info({ integration, collection, dated }, 'set changedAt in records of an earlier release');
+      log.info(
+        { integration, collection, dated },
+        'added changedAt to records that an earlier release had written',
+      );
     } catch (error) {
       log.warn(
         { err: error, integration, collection, dated },

@@ -32,7 +32,7 @@ export function startSweeper(engine: Engine, kinds: ReadonlyMap<string, KindEngi
   const sweepOn = async (): Promise<void> => {
     while (!stop.signal.aborted) {
       const well = await sweep(engine, kinds, stop.signal).catch((error: unknown) => {
-        engine.log.warn({ err: error }, 'the sweep of due journal entries failed, trying again later');
+        engine.log.warn({ err: error }, 'recovering pushes of stopped replicas failed, trying again later');
         return true;
       });
       // `ensureEvents` is not awaited, because it may wait for nats-server without a limit.
