@@ -20,7 +20,7 @@ import { openReplayBounds } from './api/replay-bounds.ts';
 import { openCandidates } from './api/replay-candidates.ts';
 import { replayHandlers } from './api/replay.ts';
 import { WebhooksConfig } from './config.ts';
-import { openRegistrations } from './endpoints/registrations.ts';
+import { openRegistrations } from './endpoints/idempotency-keys.ts';
 import { openEndpoints, openRevisions } from './endpoints/endpoint-store.ts';
 import { openStreamReset } from './endpoints/stream-reset.ts';
 import { openFeed } from './feed/feed.ts';

@@ -1,6 +1,6 @@
 // When a page is read beside its watermark, and when it is read again.
 import { expect, it } from 'vitest';
-import { openQuietListings } from '../../../shared/sync/src/listing/listing.ts';
+import { openQuietListings } from '../../../shared/sync/src/listing/quiet-listings.ts';
 import type { Watermark } from '../../../shared/sync/src/watermarks.ts';
 
 const initial: Watermark = { _id: 'acme/suppliers', total: 3, stamp: 100, open: {} };

@@ -4,7 +4,7 @@ import type { BusRequest } from '@integration-sync/runtime/bus';
 import { expect, it } from 'vitest';
 import { registering, type RegisterOptions } from '../../../services/webhooks/src/api/register.ts';
 import type { Endpoint } from '../../../services/webhooks/src/endpoints/endpoint.ts';
-import type { Registration } from '../../../services/webhooks/src/endpoints/registrations.ts';
+import type { Registration } from '../../../services/webhooks/src/endpoints/idempotency-keys.ts';
 import { openVault } from '../../../services/webhooks/src/secrets/vault.ts';
 import { secretKey } from '../../support/webhooks.ts';
 

@@ -65,8 +65,7 @@ export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
     const hold = ending.use(openHold(options, begun));
     const goOn = (): void => {
       closing.signal.throwIfAborted();
-      if (hold.held === undefined)
-        throw new Error('another replica is already sending the missed events of this webhook');
+      if (hold.held === undefined) throw new Error('another replica is recovering this webhook');
     };
     const resending = { endpoint: begun, sending: `${_id}-recovery-${epoch}`, goOn };
     // The step sends missed events up to `through`, a sequence of EVENTS. The owner delivers later events from the log.

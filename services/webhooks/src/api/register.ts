@@ -12,7 +12,7 @@ import {
 import type { BusHandler, BusRequest } from '@integration-sync/runtime/bus';
 import { isFirst } from '@integration-sync/runtime/store';
 import { type Endpoint, newEndpoint } from '../endpoints/endpoint.ts';
-import { type Registration, registrationOf, type Registrations } from '../endpoints/registrations.ts';
+import { type Registration, registrationOf, type Registrations } from '../endpoints/idempotency-keys.ts';
 import type { Endpoints, Revisions } from '../endpoints/endpoint-store.ts';
 import type { TakeCutoff } from '../matching/cutoff.ts';
 import { makeSecret } from '../secrets/signing-secret.ts';

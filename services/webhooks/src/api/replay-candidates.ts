@@ -17,11 +17,11 @@ import type { Endpoints } from '../endpoints/endpoint-store.ts';
 import {
   clockMarginMs,
   clockSkewMs,
-  mayHold,
   readBatch,
   readStreamEvent,
   type StreamEvent,
 } from '../log/logged-batch.ts';
+import { mayHold } from '../log/refused-kinds.ts';
 import { isBefore, isSame } from '../log/offsets.ts';
 import { createdAtOf, type LogStream } from '../log/stream.ts';
 import { isMeantFor, isMissed } from '../matching/match.ts';

@@ -1,6 +1,5 @@
 // An event batch as the log stores it. Its events are decoded once for all endpoints, when the first endpoint needs them.
 import {
-  mayAnnounce,
   readEventBatch,
   readStoredBatchSubject,
   type EventBatch,
@@ -8,6 +7,7 @@ import {
 } from '@integration-sync/contracts';
 import type { FollowedMessage, StoredMessage } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
+import { logRefused, mayHoldBatch } from './refused-kinds.ts';
 
 /** How far the clock of nats-server may be behind the clock of the service that announces an event. */
 export const clockSkewMs = 60_000;
@@ -113,15 +113,6 @@ const asText = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
 export const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1');
 
-function logRefused(log: Log, subject: string, refused: readonly { event: string }[]): void {
-  const kinds = [...new Set(refused.map(({ event }) => event))].slice(0, kindsMax);
-  log.error(
-    { subject, kinds, events: refused.length },
-    'refused events of kinds that their publisher may not announce',
-  );
-}
-
-const kindsMax = 10;
 /** How many bytes of a batch are searched for `supplier.erased`: the batch of an erasing begins with this event. */
 const erasingBytesMax = 1_024;
 /** Measured memory in bytes: of a batch without its message and its decoded events, and of each decoded event. */
@@ -185,17 +176,6 @@ function aboutEndpoint(event: string, body: Uint8Array): string | undefined {
   if (typeof data !== 'object' || data === null || !('webhookId' in data)) return undefined;
   return typeof data.webhookId === 'string' ? data.webhookId : undefined;
 }
-
-/** Whether events of a kind may have this subject. nats-server lets each service publish to certain subjects alone. */
-export function mayHold(subject: string): (kind: string) => boolean {
-  const [, , ...ofEvent] = subject.split('.');
-  return (kind) => kind === ofEvent.join('.');
-}
-
-const mayHoldBatch =
-  (announcer: string): ((kind: string) => boolean) =>
-  (kind) =>
-    announcer === 'replay' || mayAnnounce(announcer, kind);
 
 const ofPush = /^(sync_[\da-f]+)-/;
 

@@ -5,7 +5,7 @@ import type { Bus } from '@integration-sync/runtime/bus';
 import { documentHolding, type Holding } from '@integration-sync/runtime/holding';
 import type { Store } from '@integration-sync/runtime/store';
 import type { Endpoint } from '../endpoints/endpoint.ts';
-import { registrationsCollection } from '../endpoints/registrations.ts';
+import { registrationsCollection } from '../endpoints/idempotency-keys.ts';
 import { endpointsCollection, revisionsCollection } from '../endpoints/endpoint-store.ts';
 import { offsetsCollection } from '../log/offsets.ts';
 import { answersSubject, attemptsStream, attemptsSubject } from '../streams.ts';

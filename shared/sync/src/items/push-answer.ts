@@ -1,6 +1,6 @@
 // The answer to a push: an entry for each pushed item, in the pushed order, and the counts. The status is 200, even if every item
 // failed or the push has no items.
-import { limits, type PushError, type PushRecord, type RunError } from '@integration-sync/contracts';
+import type { PushError, PushRecord } from '@integration-sync/contracts';
 import type { PushedRecord } from './fold.ts';
 import type { Draft, Kind } from '../kind.ts';
 
@@ -85,17 +85,7 @@ export function answerItems<Done extends string>(
   return { success: errors.length === 0, errors, records };
 }
 
-/** The errors that the journal entry keeps: the first failed items, with shortened texts. */
-export const keptErrors = (rejected: readonly Rejected[]): RunError[] =>
-  inPushedOrder(rejected)
-    .slice(0, limits.runErrorsMax)
-    .map((one) => ({
-      index: one.position,
-      externalId: one.externalId,
-      error: Array.from(errorOf(one)).slice(0, limits.runErrorCharactersMax).join(''),
-    }));
-
-const inPushedOrder = (rejected: readonly Rejected[]): Rejected[] =>
+export const inPushedOrder = (rejected: readonly Rejected[]): Rejected[] =>
   rejected.toSorted((one, other) => one.position - other.position);
 
-const errorOf = ({ reasons }: Rejected): string => reasons.map(({ detail }) => detail).join('; ');
+export const errorOf = ({ reasons }: Rejected): string => reasons.map(({ detail }) => detail).join('; ');

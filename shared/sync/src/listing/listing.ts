@@ -1,11 +1,10 @@
 // Answers a page of a listing in creation order: of records or of drafts.
-import { limits, type Listing } from '@integration-sync/contracts';
+import type { Listing } from '@integration-sync/contracts';
 import type { BusHandler } from '@integration-sync/runtime/bus';
 import type { Store } from '@integration-sync/runtime/store';
-import { LRUCache } from 'lru-cache';
 import type { Engine, KindEngine } from '../engine.ts';
 import { syncIdsFrom } from '../ids.ts';
-import { isNoneOpen, completeUntil, watermarkKey, type Watermark, type Watermarks } from '../watermarks.ts';
+import { isNoneOpen, completeUntil, watermarkKey, type Watermark } from '../watermarks.ts';
 import { openFindPage, type Projection } from './find-page.ts';
 import {
   linkToNext,
@@ -16,6 +15,8 @@ import {
   type PageAsked,
 } from './listing-request.ts';
 import type { ListedDocument, Narrowing, NarrowingRule, TimeAsked } from './listing-filters.ts';
+import { openQuietListings } from './quiet-listings.ts';
+import { bytesMaxOf, takePage } from './take-page.ts';
 
 /** How a document is shown: the fields to read, and the entity that is made from them. */
 interface Showing<Document> {
@@ -133,81 +134,3 @@ function nextSinceOf(watermark: Watermark, { until }: Narrowing): Date {
 }
 
 const earliest = new Date('0000-01-01T00:00:00.000Z');
-
-/** Bytes of the NATS message that are kept for everything but the entities. */
-const besidesBytes = 64 * 1024;
-
-const bytesMaxOf = ({ bus }: Engine): number =>
-  Math.min(limits.detailsBytesMax, bus.maxPayloadBytes - besidesBytes);
-
-// Cuts a page to `limit` entities and to the bytes that an answer may have.
-
-/**
- * `found` has one document more than `limit` if there is a next page, and is read only as far as needed. Resolves with each
- * entity as JSON, and with the last document if there is a next page. An entity larger than `bytesMax` is alone on its page.
- */
-async function takePage<Document>(
-  found: AsyncIterable<Document> | Iterable<Document>,
-  { limit, bytesMax }: { limit: number; bytesMax: number },
-  entityOf: (document: Document) => unknown,
-): Promise<{ entities: string[]; last: Document | undefined }> {
-  const entities: string[] = [];
-  let bytes = 0;
-  let last: Document | undefined;
-  for await (const document of found) {
-    const entity = entities.length < limit ? JSON.stringify(entityOf(document)) : '';
-    bytes += Buffer.byteLength(entity);
-    if (entities.length > 0 && (entities.length === limit || bytes > bytesMax)) return { entities, last };
-    entities.push(entity);
-    last = document;
-  }
-  return { entities, last: undefined };
-}
-
-// A listing into which no push writes saves a round trip. A page is normally read after the watermark, which says until when
-// all records can be seen. If two pages in a row had the same watermark, the next page is read in parallel with the watermark:
-//
-//   the last two watermarks            the page
-//   ─────────────────────────────────  ────────────────────────────────────────────────────────────────────────
-//   differ, or a push was open in one  is read after the watermark
-//   are the same                       is read in parallel, and once more if the watermark has changed
-//
-// A watermark stays true for all later reads. Each push changes the watermark before it writes, so an unchanged
-// watermark includes each push that was answered before the page was asked for.
-
-/** Reads a page with the watermark of its listing, as of some moment after the call. */
-type ReadWithWatermark = <Page>(
-  key: string,
-  pageOf: (watermark: Watermark) => Promise<Page>,
-) => Promise<Page>;
-
-interface Remembered {
-  watermark: Watermark;
-  /** Whether the previous read found the same watermark. */
-  isQuiet: boolean;
-}
-
-/** Beyond this number, the least recently read watermarks are forgotten. */
-const rememberedMax = 10_000;
-
-export function openQuietListings({ read }: Pick<Watermarks, 'read'>): ReadWithWatermark {
-  const remembered = new LRUCache<string, Remembered>({ max: rememberedMax });
-
-  const readNow = async (key: string): Promise<Watermark> => {
-    const watermark = await read(key);
-    const before = remembered.get(key);
-    const isQuiet = before !== undefined && isUnchanged(before.watermark, watermark);
-    remembered.set(key, { watermark, isQuiet });
-    return watermark;
-  };
-
-  return async (key, pageOf) => {
-    const last = remembered.get(key);
-    if (last?.isQuiet !== true) return pageOf(await readNow(key));
-    const [watermark, page] = await Promise.all([readNow(key), pageOf(last.watermark)]);
-    return isUnchanged(last.watermark, watermark) ? page : pageOf(watermark);
-  };
-}
-
-const isUnchanged = (before: Watermark, now: Watermark): boolean =>
-  before.stamp === now.stamp && before.total === now.total && isNoneOpen(before) && isNoneOpen(now);

@@ -2,7 +2,8 @@
 import type { RunError } from '@integration-sync/contracts';
 import type { Action } from '../action.ts';
 import type { Announcement } from '../announcing/announcement.ts';
-import { countItems, keptErrors, type Applied } from '../items/push-answer.ts';
+import { countItems, type Applied } from '../items/push-answer.ts';
+import { keptErrors } from '../journal/kept-errors.ts';
 import type { Engine, KindEngine } from '../engine.ts';
 import type { Fields } from '../kind.ts';
 import { watermarkKey } from '../watermarks.ts';

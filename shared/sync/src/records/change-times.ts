@@ -51,10 +51,7 @@ export function openChangeTimes(store: Store, collection: string, log: Log) {
         });
         dated += found.length;
       }
-      log.info(
-        { integration, collection, dated },
-        'added changedAt to records that an earlier release had written',
-      );
+      log.info({ integration, collection, dated }, 'added changedAt to records that lacked it');
     } catch (error) {
       log.warn(
         { err: error, integration, collection, dated },
