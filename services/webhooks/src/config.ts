@@ -10,7 +10,7 @@ export const WebhooksConfig = Type.Object({
   WEBHOOK_SECRET_KEY: Type.String({
     description:
       'Keys under which signing secrets are stored: `id:key`, key being the base64 of 32 bytes. Several keys are separated ' +
-      'by commas: the first seals, each opens what it has sealed.',
+      'by commas: the first seals, each opens what it has sealed. `id:lost` stands for a key that nobody has any more.',
     check: (text: string) => parseKeys(text) !== undefined,
     expected: '`id:key`, or several separated by commas, each id once and each key the base64 of 32 bytes',
     secret: true,

@@ -1,5 +1,6 @@
 // The keys that seal stored signing secrets: what a replica does whose settings have other keys than the
 // database, at its start rather than at every delivery.
+import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openEndpoints } from '../../../services/webhooks/src/endpoints/endpoint-store.ts';
 import { openReceiver, type Receiver } from '../../support/receiver.ts';
@@ -59,6 +60,29 @@ test('the old key may not be removed while a secret that it sealed is in its gra
   await expect(startWith(secretKeyOf('second', 8))).rejects.toThrow(
     'WEBHOOK_SECRET_KEY: expected the key "first" as well, which sealed stored secrets, got second',
   );
+});
+
+test('without a lost key a webhook waits, and once its secret is rotated gets the events that waited', async () => {
+  const client = house.newClient();
+  const headers = { 'X-Token': 'kept' };
+  let id = '';
+  {
+    await using _ = await house.start();
+    ({ id } = (
+      await client.ask('register', { body: { url: receiver.url, events: ['supplier.created'], headers } })
+    ).body);
+  }
+  await using other = await openReceiver();
+  await using _ = await startWith(secretKeyOf('second', 8), 'first:lost');
+  await client.register(other.url);
+  await client.announce();
+  expect(await other.received(1)).toHaveLength(1);
+  await client.ask('change', { id, body: { headers } });
+  const { body: rotated } = await client.ask('rotate', { id, body: { gracePeriodSeconds: 3_600 } });
+  const [hit] = await receiver.received(1);
+  expect(() => new Webhook(rotated.secret).verify(hit?.body ?? '', hit?.headers ?? {})).not.toThrow();
+  expect(hit?.headers).toMatchObject({ 'x-token': 'kept' });
+  await using _later = await startWith(secretKeyOf('second', 8));
 });
 
 test('the old key may be removed once every secret was rotated and the grace periods are over', async () => {

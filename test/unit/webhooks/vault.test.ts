@@ -29,3 +29,15 @@ it('the vault decrypts no text of another endpoint, no text of another key, and 
   const changed = `${sealed.slice(0, -4)}${sealed.endsWith('AAA=') ? 'BBB=' : 'AAA='}`;
   expect(() => vault.open(changed, 'wh_1')).toThrow('unable to authenticate');
 });
+
+it.each(['a:lost', 'a:lost,b:${key}', 'b:${key},b:lost', 'b:${key},c:gone'])(
+  'the vault refuses the keys %s',
+  (keys) => {
+    expect(() => openVault(keys.replaceAll('${key}', key(1)))).toThrow('expected id:base64');
+  },
+);
+
+it('the vault names lost keys apart from its own', () => {
+  const vault = openVault(`new:${key(2)},old:lost`);
+  expect([vault.keyIds, vault.lostIds]).toEqual([['new'], ['old']]);
+});

@@ -19,6 +19,7 @@ import type { Endpoints } from '../endpoints/endpoint-store.ts';
 import { noCutoff } from '../matching/cutoff.ts';
 import type { WebhookMetrics } from '../metrics.ts';
 import { makeSecret } from '../secrets/signing-secret.ts';
+import { keyIdOf } from '../secrets/vault.ts';
 import { accept, bodyExaminer } from './request-body.ts';
 import { changeOf, dividesEvents, droppedHeaders } from './change.ts';
 import { drilling, type DrillingOptions } from './drill.ts';
@@ -121,7 +122,8 @@ function rotating({ endpoints, vault, changed }: EndpointsOptions): BusHandler {
       const expiresAt = gracePeriodSeconds === 0 ? null : new Date(Date.now() + gracePeriodSeconds * 1000);
       const serving = servingSecrets(endpoint, Date.now());
       if (expiresAt !== null && serving.length >= previousSecretsMax) throw tooManySecrets(serving);
-      const previousSecrets = expiresAt === null ? [] : [{ sealed: endpoint.secret, expiresAt }, ...serving];
+      const before = expiresAt === null ? [] : [{ sealed: endpoint.secret, expiresAt }, ...serving];
+      const previousSecrets = before.filter(({ sealed }) => !vault.lostIds.includes(keyIdOf(sealed)));
       const after = await endpoints.change(endpoint, {
         $set: { secret: vault.seal(secret, endpoint._id), previousSecrets, isRotated: true },
         $inc: { version: 1 },

@@ -50,12 +50,14 @@ export async function checkKeys(vault: Vault, store: Pick<Store, 'collection'>):
       `WEBHOOK_SECRET_KEY: expected the key "${keyId}" that sealed the stored secrets, got other bytes under this id`,
     );
   }
-  const foreign = await endpoints.findOne(ofSecrets({ $not: sealedWith(vault.keyIds) }, inUse));
+  const known = [...vault.keyIds, ...vault.lostIds];
+  const foreign = await endpoints.findOne(ofSecrets({ $not: sealedWith(known) }, inUse));
   if (foreign !== null) {
     const keyIds = inUseOf(foreign).map(({ sealed }) => keyIdOf(sealed));
-    const keyId = keyIds.find((id) => !vault.keyIds.includes(id)) ?? '';
+    const keyId = keyIds.find((id) => !known.includes(id)) ?? '';
     problems.push(
-      `WEBHOOK_SECRET_KEY: expected the key "${keyId}" as well, which sealed stored secrets, got ${vault.keyIds.join(', ')}`,
+      `WEBHOOK_SECRET_KEY: expected the key "${keyId}" as well, which sealed stored secrets, got ${vault.keyIds.join(', ')}; ` +
+        `if nobody has that key any more, add ${keyId}:lost`,
     );
   }
   if (problems.length > 0) throw new ConfigError(problems);

@@ -13,9 +13,9 @@ export type Vault = ReturnType<typeof openVault>;
 const algorithm = 'aes-256-gcm';
 const ivBytes = 12;
 const tagBytes = 16;
-const keyForm = /^(?<id>[A-Za-z0-9_-]{1,32}):(?<key>[A-Za-z0-9+/]{43}=)$/;
+const keyForm = /^(?<id>[A-Za-z0-9_-]{1,32}):(?:(?<key>[A-Za-z0-9+/]{43}=)|lost)$/;
 
-/** `keys` is `id:base64,id:base64`. The first key seals; each key opens the secrets that it sealed. */
+/** `keys` is `id:base64,id:base64,id:lost`. The first key seals; each key opens the secrets that it sealed. */
 export function openVault(keys: string) {
   const byId = parseKeys(keys);
   const [first] = byId ?? [];
@@ -25,6 +25,8 @@ export function openVault(keys: string) {
 
   return {
     keyIds: [...byId.keys()],
+    /** Keys that nobody has any more. Secrets that they sealed cannot be opened until their integrations rotate them. */
+    lostIds: readKeys(keys).flatMap(({ id = '', key }) => (key === undefined ? [id] : [])),
     /** Fingerprints of the keys, in the order of `keyIds`. They differ for different keys with the same id, and reveal no key. */
     fingerprints: Array.from(byId, ([id, key]) => ({ id, fingerprint: fingerprintOf(key) })),
     seal(secret: string, endpointId: string): string {
@@ -55,13 +57,16 @@ export const keyIdOf = (sealed: string): string => sealed.split(':', 1)[0] ?? ''
 const fingerprintOf = (key: Buffer): string =>
   createHmac('sha256', key).update('fingerprint').digest('hex').slice(0, 16);
 
-/** Reads a list of keys as keys by id, in order; undefined if an entry is no key, or an id occurs twice. */
+/** Reads a list of keys as keys by id, in order, without lost ones; undefined if an entry is no key, or an id occurs twice. */
 export function parseKeys(keys: string): Map<string, Buffer> | undefined {
-  const byId = new Map<string, Buffer>();
-  for (const entry of keys.split(',')) {
-    const { id, key } = keyForm.exec(entry.trim())?.groups ?? {};
-    if (id === undefined || key === undefined || byId.has(id)) return undefined;
-    byId.set(id, Buffer.from(key, 'base64'));
-  }
-  return byId;
+  const entries = readKeys(keys);
+  const ids = new Set(entries.map(({ id }) => id));
+  const [first] = entries;
+  if (ids.has(undefined) || ids.size < entries.length || first?.key === undefined) return undefined;
+  return new Map(
+    entries.flatMap(({ id = '', key }) => (key === undefined ? [] : [[id, Buffer.from(key, 'base64')]])),
+  );
 }
+
+const readKeys = (keys: string): { id?: string; key?: string }[] =>
+  keys.split(',').map((entry) => keyForm.exec(entry.trim())?.groups ?? {});
