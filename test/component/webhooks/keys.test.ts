@@ -77,6 +77,10 @@ test('without a lost key a webhook waits, and once its secret is rotated gets th
   await client.register(other.url);
   await client.announce();
   expect(await other.received(1)).toHaveLength(1);
+  await expect(client.ask('test', { id })).rejects.toMatchObject({
+    code: 'conflict',
+    detail: expect.stringContaining('rotate the secret, and set the headers again'),
+  });
   await client.ask('change', { id, body: { headers } });
   const { body: rotated } = await client.ask('rotate', { id, body: { gracePeriodSeconds: 3_600 } });
   const [hit] = await receiver.received(1);

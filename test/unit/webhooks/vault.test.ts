@@ -25,7 +25,7 @@ it('the vault decrypts no text of another endpoint, no text of another key, and 
   const sealed = vault.seal(secret, 'wh_1');
   expect(() => vault.open(sealed, 'wh_2')).toThrow('unable to authenticate');
   expect(() => openVault(`a:${key(2)}`).open(sealed, 'wh_1')).toThrow('unable to authenticate');
-  expect(() => openVault(`b:${key(1)}`).open(sealed, 'wh_1')).toThrow('key "a"');
+  expect(() => openVault(`b:${key(1)}`).open(sealed, 'wh_1')).toThrow('rotate the secret');
   const changed = `${sealed.slice(0, -4)}${sealed.endsWith('AAA=') ? 'BBB=' : 'AAA='}`;
   expect(() => vault.open(changed, 'wh_1')).toThrow('unable to authenticate');
 });

@@ -55,24 +55,17 @@ export function openEndpointCache(
 
 function prepareEndpoint(endpoint: Endpoint, vault: Vault): KnownEndpoint {
   const { _id, secret } = endpoint;
-  try {
-    return {
-      // The copy saves memory: the object that the MongoDB driver returns is a hash table of twice the size.
-      endpoint: { ...endpoint },
-      key: signingKeyOf(vault.open(secret, _id)),
-      previousKeys: servingSecrets(endpoint, Date.now()).map(({ sealed, expiresAt }) => ({
-        key: signingKeyOf(vault.open(sealed, _id)),
-        expiresAtMs: expiresAt.getTime(),
-      })),
-      headers:
-        endpoint.headers === undefined ? [] : JSON.parse(vault.open(endpoint.headers, headersSealedFor(_id))),
-    };
-  } catch (cause) {
-    throw new Error(
-      'the secret or the headers of the endpoint cannot be opened with the keys of this replica',
-      { cause },
-    );
-  }
+  return {
+    // The copy saves memory: the object that the MongoDB driver returns is a hash table of twice the size.
+    endpoint: { ...endpoint },
+    key: signingKeyOf(vault.open(secret, _id)),
+    previousKeys: servingSecrets(endpoint, Date.now()).map(({ sealed, expiresAt }) => ({
+      key: signingKeyOf(vault.open(sealed, _id)),
+      expiresAtMs: expiresAt.getTime(),
+    })),
+    headers:
+      endpoint.headers === undefined ? [] : JSON.parse(vault.open(endpoint.headers, headersSealedFor(_id))),
+  };
 }
 
 const idsMax = 500;

@@ -2,10 +2,17 @@
 // so that an old key still decrypts ("opens") the secrets that it has sealed. A secret that was sealed for one endpoint cannot be
 // opened for another.
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
+import { Failure } from '@integration-sync/contracts';
 
 /** The error if this replica lacks the key of a sealed secret. Another replica may have the key. */
-export class UnknownKey extends Error {
-  override readonly name = 'UnknownKey';
+export class UnknownKey extends Failure {
+  constructor(keyId: string) {
+    super(
+      'conflict',
+      'The signing secret or the headers of the webhook cannot be decrypted: rotate the secret, and set the headers again.',
+      { cause: new Error(`they were sealed with key "${keyId}", which is not configured`) },
+    );
+  }
 }
 
 export type Vault = ReturnType<typeof openVault>;
@@ -39,8 +46,7 @@ export function openVault(keys: string) {
       const [, box = ''] = sealed.split(':');
       const keyId = keyIdOf(sealed);
       const key = byId.get(keyId);
-      if (key === undefined)
-        throw new UnknownKey(`a secret was sealed with key "${keyId}", which is not configured`);
+      if (key === undefined) throw new UnknownKey(keyId);
       const bytes = Buffer.from(box, 'base64');
       const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, ivBytes), {
         authTagLength: tagBytes,

@@ -129,6 +129,7 @@ export const webhookRoutes: readonly Route[] = [
     summary: 'Send a test delivery now and tell what the receiver said',
     ...managing,
     subject: subjects.endpointsTest,
+    conflicts: true,
     answer: answered(TestResult, { delivered: true, responseStatus: 204, durationMs: 41, error: null }),
     timeoutMs: testTimeoutMs,
   },
