@@ -38,28 +38,18 @@ export const metadataOf = (issuer: string) => ({
 
 const lifetimeSeconds = 60 * 60;
 
-interface Grant {
-  credential: Credential;
-  scope: string;
-  issuer: string;
-  audience: string;
-}
-
 export function openIssuing(secret: string, now: () => number) {
   const key = createSecretKey(Buffer.from(secret));
 
-  return async ({ credential, scope, issuer, audience }: Grant) => {
-    const { client, endsAtMs, id } = credential;
+  return async ({ client, endsAtMs, id }: Credential, granted: Record<'scope' | 'iss' | 'aud', string>) => {
     const issuedAt = Math.floor(now() / 1_000);
     // A token ends no later than the secret that fetched the token.
     const expiresAt = Math.min(issuedAt + lifetimeSeconds, Math.floor(endsAtMs / 1_000));
     const claims = {
       client_id: client.id,
       integration_id: client.integration,
-      scope,
+      ...granted,
       secret_id: id,
-      iss: issuer,
-      aud: audience,
       sub: client.id,
       jti: randomUUID(),
       iat: issuedAt,

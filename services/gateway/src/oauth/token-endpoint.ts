@@ -10,7 +10,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clients } from '../clients/clients.ts';
 import type { Credential } from '../clients/credential-index.ts';
 import type { GatewayConfig } from '../config.ts';
-import { countHeader, rawQuery } from '../raw-request.ts';
+import { rawQuery } from '../server/request-checks.ts';
 import { openFailures } from './wrong-secrets.ts';
 import { isForm, readFormBody, readTokenRequest, type TokenRequest } from './token-request.ts';
 import { addressOf, metadataOf, metadataPath, openIssuing, tokenPath } from './issuer.ts';
@@ -55,8 +55,8 @@ export function addTokenEndpoint(
     const scope = scopeOf(asked, credential);
     const issuer = addressOf(request, config);
     // RFC 9068 requires `iss` and `aud`. The gateway checks each only if AUTH_ISSUER or AUTH_AUDIENCE is set.
-    const home = { issuer: config.AUTH_ISSUER ?? issuer, audience: config.AUTH_AUDIENCE ?? issuer };
-    const { token, expiresInSeconds } = await issue({ credential, scope, ...home });
+    const home = { iss: config.AUTH_ISSUER ?? issuer, aud: config.AUTH_AUDIENCE ?? issuer };
+    const { token, expiresInSeconds } = await issue(credential, { scope, ...home });
     return { access_token: token, token_type: 'Bearer', expires_in: expiresInSeconds, scope };
   });
   app.get(metadataPath, { errorHandler: answerRefusal }, async (request, reply) =>
@@ -76,9 +76,9 @@ function readAuthorization(request: FastifyRequest): string | undefined {
       'The token endpoint takes no query: parameters, and secrets above all, belong in the form.',
     );
   }
-  const count = countHeader(request.raw, 'authorization');
-  if (count > 1) throw invalidRequest('A request has one Authorization header.');
-  return count === 0 ? undefined : request.raw.headers.authorization;
+  const [authorization, ...others] = request.raw.headersDistinct['authorization'] ?? [];
+  if (others.length > 0) throw invalidRequest('A request has one Authorization header.');
+  return authorization;
 }
 
 function scopeOf({ scope }: TokenRequest, { client, scope: all }: Credential): string {

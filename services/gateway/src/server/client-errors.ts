@@ -21,7 +21,6 @@ import type { Log } from '@integration-sync/runtime/log';
 import type { Connections } from './client-connections.ts';
 import type { Exchange } from './exchange.ts';
 import { bodyOf, problemType, StatusFailure, statusOf } from '../problems.ts';
-import type { Standstill } from './standstill.ts';
 
 const requestTimedOut = 'ERR_HTTP_REQUEST_TIMEOUT';
 const tunnel = 'CONNECT';
@@ -43,13 +42,9 @@ const notHttp = new Failure(
 /** How long a client that is still sending can read its error answer before the gateway closes the connection. */
 const lingerMs = 2_000;
 
-export function openClientErrors(
-  log: Log,
-  connections: Connections,
-  standstill: Standstill,
-  requestTimeoutMs: number,
-) {
+export function openClientErrors(log: Log, connections: Connections, requestTimeoutMs: number) {
   const answered = new WeakSet<Socket>();
+  const standstill = watchStandstill();
 
   /** Gives up if a request is not complete after a second time-out. Node itself checks the time of later requests. */
   const waitOnceMore = (socket: Socket, giveUp: () => void): void => {
@@ -98,6 +93,30 @@ export function openClientErrors(
       else answerTo(socket, code);
     },
     refuseTunnel: (socket: Socket): void => answerTo(socket, tunnel),
+    [Symbol.dispose]: () => standstill[Symbol.dispose](),
+  };
+}
+
+const standstillMs = 1_000;
+
+/** Whether this process was frozen until a second ago, because it was stopped, swapped out, or asleep with its machine. */
+function watchStandstill() {
+  let lookedAt = performance.now();
+  let overAt = -Infinity;
+  const look = (): void => {
+    const before = lookedAt;
+    lookedAt = performance.now();
+    if (lookedAt - before > standstillMs) overAt = lookedAt;
+  };
+  const watch = setInterval(look, standstillMs / 2);
+  watch.unref();
+  return {
+    get isJustOver(): boolean {
+      // Reads the clock here too, because after a standstill the caller may run before the timer.
+      look();
+      return lookedAt - overAt < standstillMs;
+    },
+    [Symbol.dispose]: (): void => clearInterval(watch),
   };
 }
 

@@ -12,7 +12,6 @@ import { Failure, refuseIfAny, unknownParameters, type Route } from '@integratio
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { checkBodyHeaders } from '../body/body-headers.ts';
 import type { CollectBody } from '../body/uploads.ts';
-import { rawQuery } from '../raw-request.ts';
 import { authorize, authorizeAgain } from '../tokens/authorization.ts';
 import type { VerifyToken } from '../tokens/tokens.ts';
 import { timed } from './exchange.ts';
@@ -63,6 +62,10 @@ function beStrict(
   exchange.queryErrors = unknownParameters(new URLSearchParams(rawQuery(request)).keys(), known);
   if (body === undefined && known.size === 0) refuseIfAny(exchange.queryErrors);
 }
+
+/** The query string after the first question mark, still encoded, because the service decodes it. */
+export const rawQuery = ({ raw: { url = '' } }: Pick<FastifyRequest, 'raw'>): string =>
+  url.replace(/^[^?]*\??/, '');
 
 export function checkQuery(request: FastifyRequest): void {
   try {

@@ -18,8 +18,6 @@ import { closeExchange, Exchange } from './exchange.ts';
 import { lingering } from './lingering.ts';
 import { boundConnections, connectionsWithinFiles } from './open-files.ts';
 import { failureOf, notFound, writeFailure } from '../problems.ts';
-import { countHeader } from '../raw-request.ts';
-import { watchStandstill } from './standstill.ts';
 
 /** The limit on the bytes of URL and headers together. */
 const headerBytesMax = 16 * 1024;
@@ -47,7 +45,6 @@ export interface ServerOptions {
 
 export function createServer(options: ServerOptions): FastifyInstance {
   const { requestTimeoutMs, log, metrics, tracing, isStopping } = options;
-  const standstill = watchStandstill();
   const compress = openCompression();
 
   const begin = (request: FastifyRequest, reply: FastifyReply): void => {
@@ -92,7 +89,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   });
 
   const connections = watchConnections(app.server);
-  const clientErrors = openClientErrors(log, connections, standstill, requestTimeoutMs);
+  const clientErrors = openClientErrors(log, connections, requestTimeoutMs);
 
   for (const method of METHODS) {
     if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
@@ -121,19 +118,18 @@ export function createServer(options: ServerOptions): FastifyInstance {
   app.server.on('checkContinue', (request, response) => app.routing(request, response));
   app.server.on('checkExpectation', (request, response) => app.routing(request, response));
   boundConnections(app.server, options.connectionsMax ?? connectionsWithinFiles(), log);
-  app.addHook('onClose', async () => standstill[Symbol.dispose]());
+  app.addHook('onClose', async () => clientErrors[Symbol.dispose]());
   return app;
 }
 
 function checkHost({ raw }: FastifyRequest): void {
-  if (raw.headers.host === undefined && raw.httpVersion === '1.1') {
+  const hosts = raw.headersDistinct['host'] ?? [];
+  if (hosts.length === 0 && raw.httpVersion === '1.1')
     throw new Failure('invalid_request', 'An HTTP/1.1 request needs a Host header.');
-  }
-  if (countHeader(raw, 'host') > 1)
-    throw new Failure('invalid_request', 'A request must have only one Host header.');
+  // Of several headers with one name, `headers` has only the first, and a proxy before the gateway may have read a later one.
+  if (hosts.length > 1) throw new Failure('invalid_request', 'A request must have only one Host header.');
 }
 
-/** Resolves with the address once the port is open. */
 export async function listen(app: FastifyInstance, host: string, port: number): Promise<string> {
   try {
     // For "localhost" Fastify would open a second server, without the hooks and limits of this server.

@@ -5,7 +5,6 @@ import type { IncomingMessage } from 'node:http';
 import { Failure, scopesOf, type Route } from '@integration-sync/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { TokenRefused, type Caller } from './token-claims.ts';
-import { countHeader } from '../raw-request.ts';
 import type { VerifyToken } from './tokens.ts';
 
 /** Throws the failure with which the gateway answers; the reply then has the challenge (`WWW-Authenticate`). */
@@ -63,10 +62,10 @@ function refused(request: FastifyRequest, reply: FastifyReply, cause: TokenRefus
 
 /** The token of the Authorization header, never of the query. Undefined if the caller sent no credentials. */
 function readToken(raw: IncomingMessage): string | undefined {
-  const { authorization } = raw.headers;
-  if (authorization === undefined || authorization === '') return undefined;
-  const count = countHeader(raw, 'authorization');
-  if (count > 1) throw new TokenRefused(`${count} Authorization headers`);
+  const given = raw.headersDistinct['authorization'] ?? [];
+  const [authorization = ''] = given;
+  if (authorization === '') return undefined;
+  if (given.length > 1) throw new TokenRefused(`${given.length} Authorization headers`);
   const token = /^bearer +(?<token>[\w~+/.=-]+)$/i.exec(authorization)?.groups?.['token'];
   if (token === undefined)
     throw new TokenRefused('the Authorization header is not of the form Bearer <token>');
