@@ -52,29 +52,18 @@ export function indexClients(clients: readonly Client[], before?: Credentials): 
       byId.set(id, credential);
     }
   }
-  /** Credentials by the valid secrets that callers have sent, so that a repeated secret is not hashed again. */
-  const sent = new Map<string, Credential>();
-
-  const findNew = (secret: string): Credential => {
-    const name = readSecretName(secret);
-    if (name === undefined)
-      throw new TokenRefused('the key is not of the form isk_…, or its checksum does not match');
-    const credential = byHash.get(hashOf(secret));
-    if (credential === undefined) throw new TokenRefused(`no client has the key ${name}`);
-    credential.caller = { ...credential.caller, key: name };
-    sent.set(secret, credential);
-    return credential;
-  };
-
   return {
     all: [...byHash.values()],
     clients: new Map(clients.map((client) => [client.id, client])),
     find(secret, nowMs) {
-      const credential = sent.get(secret) ?? findNew(secret);
-      if (credential.endsAtMs <= nowMs) {
-        const { client, key } = credential.caller;
-        throw new TokenRefused(`the key ${key} of the client ${client} has ended`);
-      }
+      const key = readSecretName(secret);
+      if (key === undefined)
+        throw new TokenRefused('the key is not of the form isk_…, or its checksum does not match');
+      const credential = byHash.get(hashOf(secret));
+      if (credential === undefined) throw new TokenRefused(`no client has the key ${key}`);
+      credential.caller.key = key;
+      const { client, endsAtMs } = credential;
+      if (endsAtMs <= nowMs) throw new TokenRefused(`the key ${key} of the client ${client.id} has ended`);
       return credential;
     },
     findById: (id) => byId.get(id),
