@@ -18,8 +18,7 @@ const roadBytesMax = 20 * mebibyte;
 const answerBytesMax = 64 * mebibyte;
 /** How many bodies may wait for memory: each has some bytes, which no budget counts, in a buffer of its connection. */
 const waitingForMemoryMax = 128;
-const waitingForRoadMax = 1_024;
-const waitingForAnswersMax = 1_024;
+const waitingForServicesMax = 1_024;
 const patienceMs = 2_000;
 /** How long after a time-out the bytes of a request still count: the service may not have read them yet. */
 const unheardMs = 2_000;
@@ -43,15 +42,12 @@ export function openBodyBudgets(bodyBytesMax: number, sizes: BodyBudgetSizes = {
       bytesMax: sizes.memoryBytesMax ?? Math.max(memoryBytesMax, 4 * bodyBytesMax),
       waitingMax: waitingForMemoryMax,
     }),
-    answers: new Budget({ bytesMax: answerBytesMax, waitingMax: waitingForAnswersMax }),
+    answers: new Budget({ bytesMax: answerBytesMax, waitingMax: waitingForServicesMax }),
     /** The budget of the service that answers this subject. */
     roadFor(subject: RequestSubject): Budget {
       const [, service = ''] = subject.split('.');
-      const bytesMax = sizes.roadBytesMax ?? roadBytesMax;
-      return roads.getOrInsertComputed(
-        service,
-        () => new Budget({ bytesMax, waitingMax: waitingForRoadMax }),
-      );
+      const options = { bytesMax: sizes.roadBytesMax ?? roadBytesMax, waitingMax: waitingForServicesMax };
+      return roads.getOrInsertComputed(service, () => new Budget(options));
     },
   };
 }

@@ -22,18 +22,12 @@ const always: readonly RefusalName[] = [
   'InternalError',
 ];
 
-interface PageExtras {
-  refusals?: readonly RefusalName[];
-  /** Whether the page needs a token; the token may have any scopes. */
-  takesToken?: boolean;
-}
-
 const pageOf = (
   path: string,
   operationId: string,
   summary: string,
   content: JsonObject,
-  { refusals = [], takesToken = false }: PageExtras = {},
+  { refusals = [], takesToken = false }: { refusals?: readonly RefusalName[]; takesToken?: boolean } = {},
 ): GatewayPage => ({
   method: 'GET',
   path,

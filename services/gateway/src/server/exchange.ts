@@ -143,7 +143,6 @@ export function closeExchange(
   });
 }
 
-const quietRoutes: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
-const isQuiet = (route = ''): boolean => quietRoutes.has(route);
+const isQuiet = (route = ''): boolean => ['/healthz', '/readyz'].includes(route);
 
 const milliseconds = (value: number): number => Math.round(value * 1_000) / 1_000;

@@ -122,11 +122,7 @@ function openFetching(keySet: RemoteKeySet, log: Log, clock: () => number) {
       });
     }
   };
-  /** Fetches the keys. Concurrent calls share one fetch. */
-  const fetchKeys = (): Promise<void> =>
-    (fetching ??= fetchOnce().finally(() => {
-      fetching = undefined;
-    }));
+  const fetchKeys = (): Promise<void> => (fetching ??= fetchOnce().finally(() => (fetching = undefined)));
 
   /** Whether the last fetch succeeded; undefined before the first fetch has ended. */
   const isUp = (): boolean | undefined => (fetchedAtMs === failedAtMs ? undefined : fetchedAtMs > failedAtMs);
