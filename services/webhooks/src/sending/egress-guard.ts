@@ -25,13 +25,7 @@ export class TargetRefused extends Error {
 
 export type EgressGuard = (url: string) => Promise<CheckedTarget>;
 
-/** How many parsed urls are cached. The addresses of host names are not cached with them. */
-const urlsMax = 10_000;
-
 export function openEgressGuard({ allowed, resolve }: { allowed: AllowList; resolve: Resolve }): EgressGuard {
-  /** Parsed urls. A url that contains an address is cached with its verdict, which never changes. */
-  const known = new LRUCache<string, Target | CheckedTarget>({ max: urlsMax });
-
   const check = (target: Target, addresses: readonly string[]): CheckedTarget => {
     for (const address of addresses) {
       const verdict = judgeAddress(address, allowed);
@@ -45,16 +39,8 @@ export function openEgressGuard({ allowed, resolve }: { allowed: AllowList; reso
   };
 
   return async (url) => {
-    const before = known.get(url);
-    if (before !== undefined && 'addresses' in before) return before;
-    const target = before ?? readTarget(url);
-    if (target.isLiteral) {
-      const checked = check(target, [target.host]);
-      known.set(url, checked);
-      return checked;
-    }
-    if (before === undefined) known.set(url, target);
-    return check(target, await addressesOf(target.host, resolve));
+    const target = readTarget(url);
+    return check(target, target.isLiteral ? [target.host] : await addressesOf(target.host, resolve));
   };
 }
 
