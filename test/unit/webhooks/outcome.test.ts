@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import {
-  DeadlinePassed,
   outcomeOfAnswer,
   outcomeOfSilence,
+  TimedOut,
+  timedOut,
 } from '../../../services/webhooks/src/sending/attempt-outcome.ts';
 
 const withCode = (code: string): Error => Object.assign(new Error('driver words'), { code });
@@ -34,7 +35,7 @@ describe('an answer of a receiver', () => {
 
 describe('a missing answer', () => {
   it.each([
-    [new DeadlinePassed(), 'timeout: no complete answer within 10 s'],
+    [new TimedOut(timedOut), 'timeout: no complete answer within 10 s'],
     [withCode('ECONNREFUSED'), 'connection refused'],
     [withCode('ERR_ASSERTION'), 'the answer is not HTTP'],
     [withCode('ECONNRESET'), 'the connection was closed before the answer was complete'],

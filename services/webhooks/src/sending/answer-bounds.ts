@@ -32,18 +32,15 @@ export function boundAnswers(socket: Socket): Socket {
     }
     bytes += chunk.length;
     reads += 1;
-    const refusal = refuseLength(bytes, reads);
-    if (refusal === undefined) return chunk;
-    socket.destroy(refusal);
+    if (bytes <= answerBytesMax && reads <= readsMax) return chunk;
+    const what =
+      bytes > answerBytesMax
+        ? `has more than ${answerBytesMax / 1024} KiB in all`
+        : `comes in more than ${readsMax} pieces`;
+    socket.destroy(new AnswerTooLong(`the answer ${what}`));
     return null;
   };
   return socket;
-}
-
-function refuseLength(bytes: number, reads: number): AnswerTooLong | undefined {
-  if (bytes > answerBytesMax)
-    return new AnswerTooLong(`the answer has more than ${answerBytesMax / 1024} KiB in all`);
-  return reads > readsMax ? new AnswerTooLong(`the answer comes in more than ${readsMax} pieces`) : undefined;
 }
 
 /** The error if too many informational (1xx) answers came before the final answer. */

@@ -15,7 +15,7 @@ export interface Outcome {
   answer?: FailedAnswer;
 }
 
-const timedOut = `timeout: no complete answer within ${limits.deliveryDeadlineMs / 1_000} s`;
+export const timedOut = `timeout: no complete answer within ${limits.deliveryDeadlineMs / 1_000} s`;
 
 /** The outcome of an attempt that got an answer. `broken` is the error that ended the answer early, if any. */
 export function outcomeOfAnswer(responseStatus: number, broken?: unknown): Outcome {
@@ -37,13 +37,9 @@ const failed = (responseStatus: number | null, error: string): Outcome => ({
 
 export const outcomeOfSilence = (error: unknown): Outcome => failed(null, describeBreak(error));
 
-export class DeadlinePassed extends Error {
-  override readonly name = 'DeadlinePassed';
-}
-
-/** The error if no connection was made within the time for one address, and the name has further addresses. */
-export class ConnectingTooLong extends Error {
-  override readonly name = 'ConnectingTooLong';
+/** The error if no complete answer, or no connection, came within its time. The integrator sees the message. */
+export class TimedOut extends Error {
+  override readonly name = 'TimedOut';
 }
 
 export class ProxyAway extends Error {
@@ -89,10 +85,8 @@ const proxyAnswerOf = ({ message }: Error): number | undefined => {
 };
 
 function describeBreak(error: unknown): string {
-  if (error instanceof DeadlinePassed) return timedOut;
-  if (error instanceof ConnectingTooLong) return 'timeout: no connection';
   if (!(error instanceof Error)) return 'the connection failed';
-  if (error instanceof AnswerTooLong) return error.message;
+  if (error instanceof AnswerTooLong || error instanceof TimedOut) return error.message;
   if (error.name === 'TargetRefused') return `refused: ${error.message}`;
   const proxyAnswer = proxyAnswerOf(error);
   if (proxyAnswer !== undefined) return `no connection (the egress proxy answered ${proxyAnswer})`;
@@ -141,22 +135,11 @@ interface FailedAnswer {
 /** How many bytes of a body are collected: more than are shown, because a value to mask may begin at the last shown byte. */
 const bytesMax = limits.responseBodyBytesMax + escapedBytesMax * limits.webhookHeaderBytesMax;
 
-export type BodyStart = ReturnType<typeof openBodyStart>;
-
-export function openBodyStart() {
-  const chunks: Buffer[] = [];
-  let left = bytesMax;
-  return {
-    add(chunk: Uint8Array): void {
-      if (left === 0) return;
-      // The chunk is copied, because the HTTP client reuses its memory.
-      const some = Buffer.from(chunk.subarray(0, left));
-      chunks.push(some);
-      left -= some.length;
-    },
-    bytes: (): Uint8Array => Buffer.concat(chunks),
-  };
-}
+/** The start of a body with the next chunk, which is copied, because the HTTP client reuses its memory. */
+export const withChunk = (start: Buffer, chunk: Uint8Array): Buffer =>
+  start.length < bytesMax
+    ? Buffer.concat([start, chunk], Math.min(start.length + chunk.length, bytesMax))
+    : start;
 
 /** The first 1 KiB of a body as text, without half a character at its end. The values of `headers` are masked. */
 export function textOfBody(bytes: Uint8Array, headers: readonly string[] = []): string {

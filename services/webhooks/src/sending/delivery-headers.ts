@@ -9,15 +9,6 @@ import type { SigningKey } from '../secrets/signing-secret.ts';
 /** The keys with which a delivery is signed, newest first. */
 export type SigningKeys = readonly [SigningKey, ...SigningKey[]];
 
-const signatureOf = ([key]: SigningKeys, body: Uint8Array): string =>
-  createHmac('sha256', key.text).update(body).digest('hex');
-
-/** The value of webhook-signature; `prefix` is `id.timestamp.` */
-const standardSignaturesOf = (keys: SigningKeys, prefix: string, body: Uint8Array): string =>
-  keys
-    .map((key) => `v1,${createHmac('sha256', key.bytes).update(prefix).update(body).digest('base64')}`)
-    .join(' ');
-
 export const userAgentOf = (platform: string): string => `${platform}-Webhook/1.0`;
 
 export interface Signable {
@@ -44,6 +35,10 @@ export interface AttemptToSign {
 export function signedHeaders({ sending, endpointId, host, keys, at, userAgent }: AttemptToSign): string[] {
   const { eventId, event, timestamp, body } = sending;
   const seconds = String(Math.floor(at.getTime() / 1000));
+  const prefix = `${eventId}.${seconds}.`;
+  const standard = keys.map(
+    (key) => `v1,${createHmac('sha256', key.bytes).update(prefix).update(body).digest('base64')}`,
+  );
   return [
     'host',
     host,
@@ -58,12 +53,12 @@ export function signedHeaders({ sending, endpointId, host, keys, at, userAgent }
     'x-webhook-timestamp',
     timestamp,
     'x-webhook-signature',
-    signatureOf(keys, body),
+    createHmac('sha256', keys[0].text).update(body).digest('hex'),
     'webhook-id',
     eventId,
     'webhook-timestamp',
     seconds,
     'webhook-signature',
-    standardSignaturesOf(keys, `${eventId}.${seconds}.`, body),
+    standard.join(' '),
   ];
 }

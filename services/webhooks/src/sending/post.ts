@@ -14,17 +14,16 @@ import type { Dispatcher } from 'undici';
 import { refuseInformational } from './answer-bounds.ts';
 import type { Connections } from './receiver-connections.ts';
 import {
-  type BodyStart,
-  ConnectingTooLong,
-  DeadlinePassed,
   faultOfOurs,
   isHangUp,
-  openBodyStart,
   type Outcome,
   outcomeOfAnswer,
   outcomeOfSilence,
   retryAfterMsOf,
   textOfBody,
+  TimedOut,
+  timedOut,
+  withChunk,
 } from './attempt-outcome.ts';
 
 export interface Post {
@@ -91,7 +90,7 @@ class Posting implements Dispatcher.DispatchHandler {
   #status: number | undefined;
   #informational = 0;
   #retryAfter: unknown;
-  #body: BodyStart | undefined;
+  #body: Buffer = Buffer.alloc(0);
 
   constructor(post: Post, connections: Pick<Connections, 'isOfConnecting'>, inFlight: Set<Posting>) {
     this.#post = post;
@@ -117,10 +116,12 @@ class Posting implements Dispatcher.DispatchHandler {
   look(now: number): void {
     if (this.#post.signal.aborted) this.cutOff();
     else if (this.#post.endsBy <= now) this.giveUp();
-    else if (this.#controller === undefined && this.#post.connectBy <= now) this.end(new ConnectingTooLong());
+    else if (this.#controller === undefined && this.#post.connectBy <= now)
+      // The name has further addresses.
+      this.end(new TimedOut('timeout: no connection'));
   }
 
-  giveUp(reason: Error = new DeadlinePassed()): void {
+  giveUp(reason: Error = new TimedOut(timedOut)): void {
     this.end(reason);
     this.#controller?.abort(reason);
   }
@@ -141,7 +142,7 @@ class Posting implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     // The request is aborted if the deadline passed while the POST waited for a connection.
-    if (!this.#inFlight.has(this)) controller.abort(new DeadlinePassed());
+    if (!this.#inFlight.has(this)) controller.abort(new TimedOut(timedOut));
   }
 
   onResponseStart(
@@ -161,8 +162,7 @@ class Posting implements Dispatcher.DispatchHandler {
 
   /** Collects the begin of each body. Only the body of a failed answer is shown, but an answer may still fail at its end. */
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
-    this.#body ??= openBodyStart();
-    this.#body.add(chunk);
+    this.#body = withChunk(this.#body, chunk);
   }
 
   onResponseEnd(): void {
@@ -196,7 +196,7 @@ class Posting implements Dispatcher.DispatchHandler {
     const outcome = outcomeOfAnswer(status, broken);
     if (outcome.verdict === 'succeeded') return outcome;
     const retryAfterMs = retryAfterMsOf(status, this.#retryAfter, Date.now());
-    const body = this.#body === undefined ? '' : textOfBody(this.#body.bytes(), this.#post.secretHeaders);
+    const body = textOfBody(this.#body, this.#post.secretHeaders);
     return { ...outcome, answer: { retryAfterMs, body } };
   }
 }

@@ -96,7 +96,9 @@ export function openSend(options: SendOptions): Send {
       failed.push(outcome);
       if (performance.now() >= endsBy) break;
     }
-    return summaryOf(failed);
+    // The outcome if no address could be connected to lists each reason once, without the addresses.
+    const error = [...new Set(failed.map((outcome) => outcome.error))].join('; ');
+    return { verdict: 'failed', responseStatus: null, error };
   };
 
   const measure = async (known: KnownEndpoint, sending: Sending): Promise<Attempted> => {
@@ -144,12 +146,6 @@ async function traced(span: Span, work: () => Promise<Attempted>): Promise<Attem
   span.set({ 'http.response.status_code': responseStatus ?? undefined });
   span.end(verdict === 'succeeded' ? undefined : String(responseStatus ?? 'no answer'));
   return attempted;
-}
-
-/** The outcome if no address could be connected to. It lists each reason once, without the addresses. */
-function summaryOf(failed: readonly Outcome[]): Outcome {
-  const error = [...new Set(failed.map((outcome) => outcome.error))].join('; ');
-  return { verdict: 'failed', responseStatus: null, error };
 }
 
 function keysAt({ key, previousKeys }: KnownEndpoint, at: Date): [SigningKey, ...SigningKey[]] {
