@@ -43,6 +43,7 @@ export const batchOf = (sequence: number, count = 1, more: Partial<LoggedBatch> 
     integration: 'acme',
     storedAt: new Date(),
     bytes: 100 * count,
+    undecodedBytes: 100,
     count,
     eventsThrough: sequence,
     endpointId: undefined,

@@ -3,12 +3,8 @@ import { limits, packAddressedBatches, packEventBatches } from '@integration-syn
 import { openLog } from '@integration-sync/runtime/log';
 import { array, asyncProperty, assert, boolean, record, string } from 'fast-check';
 import { expect, it } from 'vitest';
-import {
-  readFeedBatch,
-  readPage,
-  type FeedBatch,
-  type PageAsked,
-} from '../../../services/webhooks/src/feed/page.ts';
+import { readPage, type PageAsked } from '../../../services/webhooks/src/feed/page.ts';
+import { readBatch, type LoggedBatch } from '../../../services/webhooks/src/log/logged-batch.ts';
 import { Windows } from '../../../services/webhooks/src/log/window.ts';
 
 const all: PageAsked = {
@@ -30,7 +26,7 @@ function batchOf(
   sequence: number,
   bodies: readonly string[] | number = 1,
   { endpointId, begin, ids = (index) => `${sequence}-${index}` }: BatchParts = {},
-): FeedBatch {
+): LoggedBatch {
   const given = typeof bodies === 'number' ? Array.from({ length: bodies }, () => bodyOf(created)) : bodies;
   const events = given.map((body, index) => ({ id: ids(index), body, begin }));
   const acks = events.map((_, index) => ({ sequence: index + 1, duplicate: false }));
@@ -42,7 +38,7 @@ function batchOf(
   const subject = `event-batches.1.${announcer}.acme`;
   const body = Buffer.from(message?.body ?? '');
   const stored = { subject, id: '', headers: new Map(), body, sequence, storedAt: new Date() };
-  const batch = readFeedBatch(stored, log);
+  const batch = readBatch(stored, log);
   if (batch === undefined) throw new Error('it is an event batch');
   return batch;
 }
@@ -55,14 +51,14 @@ interface BatchParts {
 
 const created = 'supplier.created';
 
-function windowOf(batches: readonly FeedBatch[]) {
+function windowOf(batches: readonly LoggedBatch[]) {
   const bus = { readStream: async function* () {} };
-  const window = new Windows<FeedBatch>({ bus, read: () => undefined }).open('acme', 1);
+  const window = new Windows({ bus, read: () => undefined }).open('acme', 1);
   for (const batch of batches) window.add(batch);
   return window;
 }
 
-async function read(batches: readonly FeedBatch[], asked: Partial<PageAsked> = {}, through?: number) {
+async function read(batches: readonly LoggedBatch[], asked: Partial<PageAsked> = {}, through?: number) {
   const window = windowOf(batches);
   if (through !== undefined) window.advance(through);
   const { events, ...page } = await readPage(window, { ...all, ...asked });
@@ -109,7 +105,7 @@ it('a page of the feed ends before its size limit, and has at least one event', 
 
 it('a page of the feed ends after 2 MiB of events of excluded kinds, with more: true', async () => {
   const batches = [3, 4, 5].map((sequence) =>
-    Object.assign(batchOf(sequence), { bytes: limits.feedBytesMax / 2 }),
+    Object.assign(batchOf(sequence), { undecodedBytes: limits.feedBytesMax / 2 }),
   );
   // A window has no more than 1 MiB in memory.
   const window = {

@@ -13,6 +13,7 @@ import { attemptDelaysMs, limits } from '@integration-sync/contracts';
 import { inFlightMaxOf, isTrialOf, type Missed, openMaxOf, type Subscriber } from '../endpoints/endpoint.ts';
 import type { LoggedBatch, StreamEvent } from '../log/logged-batch.ts';
 import {
+  earliest,
   isBefore,
   isSame,
   type LogPoint,
@@ -230,14 +231,14 @@ export class EndpointQueue {
   #nextTrial(now: number): NextStep {
     const trial = this.#open.find(({ isTrial }) => isTrial);
     if (trial?.inFlightSince !== undefined) return { kind: 'nothing' };
-    const next = trial ?? oldest(this.#open.filter(isWaiting));
+    const next = trial ?? earliest(this.#open.filter(isWaiting));
     return next === undefined ? this.#fromLog(now) : this.#stepOf(next, now);
   }
 
   #nextOfMany(now: number, inFlightMax: number): NextStep {
     if (this.inFlight >= inFlightMax) return { kind: 'nothing' };
     const waiting = this.#open.filter(isWaiting);
-    const due = oldest(waiting.filter(({ dueAt }) => dueAt <= now));
+    const due = earliest(waiting.filter(({ dueAt }) => dueAt <= now));
     if (due !== undefined) return this.#stepOf(due, now);
     if (this.#open.length < openMaxOf(this.subscriber)) {
       const step = this.#fromLog(now);
@@ -310,7 +311,6 @@ const untried = (sequence: number, index: number): Delivery => ({
   inFlightSince: undefined,
   isTrial: false,
   isDelivered: false,
-  retryAfterMs: undefined,
 });
 
 const stored = (one: Delivery, nowMs: number, now: number): OpenEvent => ({
@@ -357,9 +357,3 @@ const isGivenUp = ({ attempts }: Pick<OpenEvent, 'attempts'>): boolean => attemp
 const waitFor = (time: number, now: number): NextStep => ({ kind: 'wait', ms: time - now });
 
 const isWaiting = ({ inFlightSince }: Delivery): boolean => inFlightSince === undefined;
-
-const oldest = (deliveries: readonly Delivery[]): Delivery | undefined =>
-  deliveries.reduce<Delivery | undefined>(
-    (first, one) => (first === undefined || isBefore(one, first) ? one : first),
-    undefined,
-  );

@@ -158,15 +158,12 @@ export interface EarlierEvents {
   events: EventKind[];
 }
 
-/** How many open events an endpoint may have at least, even if its caller sets a lower in-flight limit. */
-const openMin = limits.webhookInFlightDefault;
-
 export const inFlightMaxOf = ({ inFlightMax }: Pick<Endpoint, 'inFlightMax'>): number =>
   inFlightMax ?? limits.webhookInFlightDefault;
 
-/** How many events may be open: in flight, or waiting for another attempt. */
+/** How many events may be open: in flight, or waiting for another attempt. A lower in-flight limit does not lower this number. */
 export const openMaxOf = (endpoint: Pick<Endpoint, 'inFlightMax'>): number =>
-  Math.max(inFlightMaxOf(endpoint), openMin);
+  Math.max(inFlightMaxOf(endpoint), limits.webhookInFlightDefault);
 
 /** How many former sets of event kinds an endpoint keeps. Events from before a change of `events` may be undelivered. */
 export const earlierEventsMax = 200;

@@ -1,10 +1,8 @@
 // A page of the feed: the events that a caller asks for, and where the next page begins. The next page begins after the last
 // event that this page has read, shown or not, so that each event is filtered once.
 import { limits } from '@integration-sync/contracts';
-import type { StoredMessage } from '@integration-sync/runtime/bus';
-import type { Log } from '@integration-sync/runtime/log';
 import { chunkItems, nextTurn } from '@integration-sync/runtime/pace';
-import { bytesBeside, bytesOf, readBatch, readEvent, type EventText } from '../log/logged-batch.ts';
+import { bytesOf, readEvent, type EventText } from '../log/logged-batch.ts';
 import type { LogPoint } from '../log/offsets.ts';
 import type { Window } from '../log/window.ts';
 
@@ -26,27 +24,8 @@ export interface Page {
   more: boolean;
 }
 
-export interface FeedBatch {
-  readonly sequence: number;
-  readonly bytes: number;
-  /** The events that the feed shows; `LogPoint.index` is an index into this array. */
-  events(): readonly EventText[];
-}
-
-/** Reads an event batch, of which only the bytes of the message stay in memory. Undefined if the message is no event batch. */
-export function readFeedBatch(stored: StoredMessage, log: Log): FeedBatch | undefined {
-  const batch = readBatch(stored, log);
-  return (
-    batch && {
-      sequence: batch.sequence,
-      bytes: stored.body.length + bytesBeside,
-      events: () => (batch.endpointId === undefined ? batch.texts() : []),
-    }
-  );
-}
-
 export async function readPage(
-  window: Pick<Window<FeedBatch>, 'at' | 'load' | 'through'>,
+  window: Pick<Window, 'at' | 'load' | 'through'>,
   { from, sinceMs, kinds, limit, bytesMax }: PageAsked,
 ): Promise<Page> {
   const page: Page = { events: [], next: from, sinceMs, more: true };
@@ -79,7 +58,7 @@ export async function readPage(
       return { ...page, more: false };
     }
     const { sequence } = batch;
-    const events = batch.events();
+    const events = batch.endpointId === undefined ? batch.texts() : [];
     let index = sequence === page.next.sequence ? page.next.index : 0;
     for (; index < events.length; index += 1) {
       const event = events[index];
@@ -87,7 +66,7 @@ export async function readPage(
       return { ...page, next: { sequence, index } };
     }
     page.next = { sequence: sequence + 1, index: 0 };
-    lookedAt += batch.bytes;
+    lookedAt += batch.undecodedBytes;
     itemsInTurn += events.length;
     if (itemsInTurn > chunkItems) {
       await nextTurn();

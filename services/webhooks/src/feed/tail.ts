@@ -21,17 +21,15 @@ import { shareWork } from '@integration-sync/runtime/batcher';
 import type { Bus, StoredMessage } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
+import { readBatch, type LoggedBatch } from '../log/logged-batch.ts';
 import type { LogStream, LogStreamFacts } from '../log/stream.ts';
 import { Windows, type Window } from '../log/window.ts';
-import { readFeedBatch, type FeedBatch } from './page.ts';
 import type { Place } from './place.ts';
 
 type TailBus = Pick<Bus, 'readStream' | 'listen'>;
 
 /** The delays before repeated reads of the log for an announced event batch: a second in all. */
 const lookDelaysMs = [2, 3, 5, 10, 20, 40, 80, 160, 320, 360];
-/** The bound on the memory of chunks, which are kept for the next pages. */
-const chunksBytesMax = 24 * 1024 * 1024;
 /** The bound on the bytes of a chunk, because the read of a chunk delays deliveries of this process. */
 const readBytesMax = 256 * 1024;
 const idleTailsMax = limits.feedWaitersMax;
@@ -43,8 +41,8 @@ const factsKnownForMs = 2_000;
 export type Tails = ReturnType<typeof openTails>;
 
 export function openTails(bus: TailBus, stream: Pick<LogStream, 'lookOnce' | 'saw'>, log: Log) {
-  const read = (stored: StoredMessage): FeedBatch | undefined => readFeedBatch(stored, log);
-  const windows = new Windows({ bus, read, chunksBytesMax, readBytesMax });
+  const read = (stored: StoredMessage): LoggedBatch | undefined => readBatch(stored, log);
+  const windows = new Windows({ bus, read, readBytesMax });
   const used = new Map<string, SharedTail>();
   /** Tails without callers, in the order in which their last callers left. */
   const idle = new Map<string, SharedTail>();
@@ -105,8 +103,8 @@ export type Tail = ReturnType<SharedTail['use']>;
 interface TailParts {
   bus: TailBus;
   stream: Pick<LogStream, 'saw'>;
-  windows: Windows<FeedBatch>;
-  read: (stored: StoredMessage) => FeedBatch | undefined;
+  windows: Windows;
+  read: (stored: StoredMessage) => LoggedBatch | undefined;
   facts: Facts;
 }
 
@@ -115,7 +113,7 @@ class SharedTail {
   heardAtMs = performance.now();
   idleSinceMs = Infinity;
   readonly #parts: TailParts;
-  #window: Window<FeedBatch>;
+  #window: Window;
   /** The id of the log to which the window belongs. */
   #logId = '';
   #uses = 0;
@@ -168,7 +166,7 @@ class SharedTail {
       onIdle();
     });
     return {
-      window: (): Window<FeedBatch> => this.#window,
+      window: (): Window => this.#window,
       /** A counter that rises when there may be new event batches: the caller then reads again. */
       wakes: (): number => this.#wakes,
       /** Subscribes to announcements for a waiting caller. Called once. */

@@ -1,10 +1,5 @@
 // An event batch as the log stores it. Its events are decoded once for all endpoints, when the first endpoint needs them.
-import {
-  readEventBatch,
-  readStoredBatchSubject,
-  type EventBatch,
-  type EventLine,
-} from '@integration-sync/contracts';
+import { readEventBatch, readStoredBatchSubject, type EventBatch } from '@integration-sync/contracts';
 import type { FollowedMessage, StoredMessage } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import { logRefused, mayHoldBatch } from './refused-kinds.ts';
@@ -22,6 +17,7 @@ export interface LoggedBatch {
   readonly storedAt: Date;
   /** The memory that the batch takes once its events are decoded. */
   readonly bytes: number;
+  readonly undecodedBytes: number;
   readonly count: number;
   /** The last event's sequence in EVENTS. */
   readonly eventsThrough: number;
@@ -43,13 +39,13 @@ export function readBatch(stored: FollowedMessage, log: Log): LoggedBatch | unde
   if (subject === undefined || batch === undefined) return undefined;
   const { announcer, integration, partition } = subject;
   const endpointId = announcer === 'replay' ? batch.endpointId : undefined;
-  const holds = mayHoldBatch(announcer);
+  const undecodedBytes = stored.body.length + bytesBeside;
   let events: readonly StreamEvent[] | undefined;
   let hasLogged = false;
 
   const texts = (): readonly EventText[] => {
     const { held = [], refused = [] } = Object.groupBy(readTexts(batch), ({ event }) =>
-      holds(event) ? 'held' : 'refused',
+      mayHoldBatch(announcer, event) ? 'held' : 'refused',
     );
     if (refused.length > 0 && !hasLogged) logRefused(log, stored.subject, refused);
     hasLogged ||= refused.length > 0;
@@ -73,7 +69,8 @@ export function readBatch(stored: FollowedMessage, log: Log): LoggedBatch | unde
     integration,
     storedAt: stored.storedAt,
     // The ids of decoded events keep the text of the whole message in memory.
-    bytes: 2 * stored.body.length + bytesBeside + batch.count * bytesOfEvent,
+    bytes: undecodedBytes + stored.body.length + batch.count * bytesOfEvent,
+    undecodedBytes,
     count: batch.count,
     eventsThrough: batch.eventsThrough,
     endpointId,
@@ -86,25 +83,14 @@ export function readBatch(stored: FollowedMessage, log: Log): LoggedBatch | unde
   return logged;
 }
 
-function readTexts(batch: EventBatch): EventText[] {
-  const headOf = openHeads();
-  return batch.events(asText).flatMap((line) => {
-    const text = line.begin.body + line.rest;
-    const head = headOf(line) ?? readEvent(bytesOf(text));
+const readTexts = (batch: EventBatch): EventText[] =>
+  batch.events(asText).flatMap(({ id, begin, rest }) => {
+    const text = begin.body + rest;
+    const head = readUsualHead(text.slice(0, usualHeadBytesMax)) ?? readEvent(bytesOf(text));
     if (head === undefined) return [];
     const { event, timestamp } = head;
-    return { eventId: eventIdOf(line.id, batch.eventsThrough), event, timestamp, text };
+    return { eventId: eventIdOf(id, batch.eventsThrough), event, timestamp, text };
   });
-}
-
-/** Reads the heads of events. Events of a push often have the same head, which is then read once. */
-function openHeads(): (line: EventLine) => EventHead | undefined {
-  const known = new Map<EventLine['begin'], EventHead | undefined>();
-  return ({ begin, rest }) => {
-    if (!known.has(begin)) known.set(begin, readUsualHead(begin.body));
-    return known.get(begin) ?? readUsualHead((begin.body + rest).slice(0, usualHeadBytesMax));
-  };
-}
 
 /** A sequence makes the id if the message of the event had no `Nats-Msg-Id`. */
 const eventIdOf = (id: string, sequence: number): string => (id === '' ? `event-${sequence}` : id);
@@ -116,7 +102,7 @@ export const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1');
 /** How many bytes of a batch are searched for `supplier.erased`: the batch of an erasing begins with this event. */
 const erasingBytesMax = 1_024;
 /** Measured memory in bytes: of a batch without its message and its decoded events, and of each decoded event. */
-export const bytesBeside = 1_500;
+const bytesBeside = 1_500;
 const bytesOfEvent = 500;
 
 export interface EventHead {
@@ -148,7 +134,7 @@ type StoredEvent = Pick<StoredMessage, 'id' | 'sequence' | 'body' | 'traceparent
 
 /** Reads a message of EVENTS. Undefined if the bytes are no event. */
 export function readStreamEvent(stored: StoredEvent): StreamEvent | undefined {
-  const head = readEventHead(stored.body);
+  const head = readUsualHead(textOf(stored.body, 0, usualHeadBytesMax)) ?? readEvent(stored.body);
   return head && streamEventOf(head, eventIdOf(stored.id, stored.sequence), stored);
 }
 
@@ -157,17 +143,9 @@ function streamEventOf(
   eventId: string,
   { sequence, body, traceparent }: Omit<StoredEvent, 'id'>,
 ): StreamEvent {
+  const about = aboutEndpoint(event, body);
   const origin = originOf(eventId);
-  return {
-    eventId,
-    event,
-    timestamp,
-    sequence,
-    origin,
-    aboutEndpoint: aboutEndpoint(event, body),
-    body,
-    traceparent,
-  };
+  return { eventId, event, timestamp, sequence, origin, aboutEndpoint: about, body, traceparent };
 }
 
 function aboutEndpoint(event: string, body: Uint8Array): string | undefined {
@@ -186,23 +164,14 @@ export const originOf = (eventId: string): string => ofPush.exec(eventId)?.[1] ?
 const usualHead = /^\{"event":"([\w.]+)","timestamp":"([\w.:+-]+)",/;
 const usualHeadBytesMax = 128;
 
-/** Reads the head of an event. Undefined if the bytes are no event. */
-function readEventHead(body: Uint8Array): EventHead | undefined {
-  return readUsualHead(textOf(body, 0, usualHeadBytesMax)) ?? readEvent(body);
-}
-
 /** Reads the head of an event without parsing JSON. Undefined unless the body has the usual beginning. */
 function readUsualHead(text: string): EventHead | undefined {
   const [, event, timestamp] = usualHead.exec(text) ?? [];
   return event === undefined || timestamp === undefined ? undefined : { event, timestamp };
 }
 
-interface EventInFull extends EventHead {
-  integrationId: unknown;
-  data: unknown;
-}
-
-export function readEvent(body: Uint8Array): EventInFull | undefined {
+/** Reads an event. Undefined if the bytes are no event. */
+export function readEvent(body: Uint8Array) {
   try {
     const parsed: unknown = JSON.parse(textOf(body, 0, body.length));
     if (typeof parsed !== 'object' || parsed === null) return undefined;

@@ -19,6 +19,9 @@ export const isSame = (one: LogPoint, other: LogPoint): boolean =>
 export const isBefore = (one: LogPoint, other: LogPoint): boolean =>
   one.sequence < other.sequence || (one.sequence === other.sequence && one.index < other.index);
 
+export const earliest = <Point extends LogPoint>(points: readonly Point[]): Point | undefined =>
+  points.toSorted((one, other) => (isBefore(one, other) ? -1 : 1))[0];
+
 export interface OpenEvent extends LogPoint {
   attempts: number;
   dueAtMs: number;
@@ -34,7 +37,7 @@ export interface StoredOffset extends Offset {
   epoch: number;
 }
 
-interface StoredOffsets {
+export interface StoredOffsets {
   /** The integration. */
   _id: string;
   partition: number;
@@ -69,21 +72,21 @@ export async function openOffsets(store: Store, stream: OffsetsStream) {
     return new Map(known.map(([id, offset]) => [id, within(offset, through)]));
   };
 
+  const behindIn = (partitions: readonly number[]) =>
+    collection.find({ isBehind: true, partition: { $in: [...partitions] } });
+
   return {
     async ofPartitions(partitions: readonly number[]): Promise<OffsetsByIntegration> {
-      const wanted = { isBehind: true, partition: { $in: [...partitions] } };
-      const found = await collection.find(wanted).toArray();
+      const found = await behindIn(partitions).toArray();
       // To find a restore, the newest message stored for a partition suffices: owners note a restore before they store offsets.
       const byPartition = Map.groupBy(found, ({ partition }) => partition);
       await stream.verify(Array.from(byPartition.values(), newestOf));
       return new Map(found.map((one) => [one._id, read(one)]));
     },
-    async termsIn(
-      partitions: readonly number[],
-    ): Promise<Pick<StoredOffsets, '_id' | 'partition' | 'term'>[]> {
-      const wanted = { isBehind: true, partition: { $in: [...partitions] } };
-      return collection.find(wanted, { projection: { partition: 1, term: 1 } }).toArray();
-    },
+    termsIn: (partitions: readonly number[]) =>
+      behindIn(partitions)
+        .project<Pick<StoredOffsets, '_id' | 'partition' | 'term'>>({ partition: 1, term: 1 })
+        .toArray(),
     async of(integration: string): Promise<ReadonlyMap<string, StoredOffset>> {
       const found = await collection.findOne({ _id: integration });
       return found === null ? new Map() : read(found);
@@ -130,10 +133,7 @@ export function* inOneDocument(
 }
 
 function fromOldest({ epoch, open, ...next }: StoredOffset): StoredOffset {
-  const { sequence, index } = open.reduce<LogPoint>(
-    (first, one) => (isBefore(one, first) ? one : first),
-    next,
-  );
+  const { sequence, index } = earliest<LogPoint>([...open, next]) ?? next;
   return { sequence, index, epoch, open: [] };
 }
 

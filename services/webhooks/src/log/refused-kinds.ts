@@ -8,10 +8,8 @@ export function mayHold(subject: string): (kind: string) => boolean {
   return (kind) => kind === ofEvent.join('.');
 }
 
-export const mayHoldBatch =
-  (announcer: string): ((kind: string) => boolean) =>
-  (kind) =>
-    announcer === 'replay' || mayAnnounce(announcer, kind);
+export const mayHoldBatch = (announcer: string, kind: string): boolean =>
+  announcer === 'replay' || mayAnnounce(announcer, kind);
 
 export function logRefused(log: Log, subject: string, refused: readonly { event: string }[]): void {
   const kinds = [...new Set(refused.map(({ event }) => event))].slice(0, kindsMax);

@@ -11,16 +11,10 @@ import { eventBatchesStream, storedBatches } from '@integration-sync/contracts';
 import { LRUCache } from 'lru-cache';
 import type { LoggedBatch } from './logged-batch.ts';
 
-interface WindowBatch {
-  readonly sequence: number;
-  readonly bytes: number;
-}
-
-interface WindowsOptions<Batch> {
+interface WindowsOptions {
   bus: Pick<Bus, 'readStream'>;
   /** Reads a message of the log. Undefined if the message is no event batch. */
-  read: (stored: StoredMessage) => Batch | undefined;
-  chunksBytesMax?: number;
+  read: (stored: StoredMessage) => LoggedBatch | undefined;
   /** A chunk ends after this many bytes of messages, even if it takes less memory than `chunkBytesMax`. */
   readBytesMax?: number;
 }
@@ -34,36 +28,36 @@ const allChunksBytesMax = 64 * 1024 * 1024;
 const chunkBytesMin = 1024;
 
 /** A chunk: all event batches of the integration with `from <= sequence <= through`. */
-interface Chunk<Batch> {
+interface Chunk {
   from: number;
   through: number;
-  batches: readonly Batch[];
+  batches: readonly LoggedBatch[];
   bytes: number;
 }
 
-export class Windows<Batch extends WindowBatch = LoggedBatch> {
+export class Windows {
   bytes = 0;
-  readonly #options: WindowsOptions<Batch>;
-  readonly #chunks: LRUCache<number, { chunk: Chunk<Batch>; of: Set<Chunk<Batch>> }>;
+  readonly #options: WindowsOptions;
+  readonly #chunks: LRUCache<number, { chunk: Chunk; of: Set<Chunk> }>;
   #chunksMade = 0;
 
-  constructor(options: WindowsOptions<Batch>) {
+  constructor(options: WindowsOptions) {
     this.#options = options;
     this.#chunks = new LRUCache({
-      maxSize: options.chunksBytesMax ?? allChunksBytesMax,
+      maxSize: allChunksBytesMax,
       sizeCalculation: ({ chunk }) => chunkBytesMin + chunk.bytes,
       dispose: ({ chunk, of }) => void of.delete(chunk),
     });
   }
 
-  open(integration: string, from: number): Window<Batch> {
+  open(integration: string, from: number): Window {
     return new Window(this, integration, from);
   }
 
   /** Reads a chunk into the set `of`. The cache removes the chunk from the set once all chunks together exceed their bound. */
-  async load(of: Set<Chunk<Batch>>, integration: string, from: number, before: number): Promise<void> {
+  async load(of: Set<Chunk>, integration: string, from: number, before: number): Promise<void> {
     const { bus, read, readBytesMax = Infinity } = this.#options;
-    const batches: Batch[] = [];
+    const batches: LoggedBatch[] = [];
     const chunk = { from, through: before - 1, batches, bytes: 0 };
     const subject = storedBatches(integration);
     const reading = { subject, from: { sequence: from }, bytesMax: readBytesMax, exact: true };
@@ -86,18 +80,18 @@ export class Windows<Batch extends WindowBatch = LoggedBatch> {
   }
 }
 
-export class Window<Batch extends WindowBatch = LoggedBatch> {
-  readonly #windows: Windows<Batch>;
+export class Window {
+  readonly #windows: Windows;
   readonly #integration: string;
-  #batches: Batch[] = [];
+  #batches: LoggedBatch[] = [];
   #bytes = 0;
   /** The window has every batch from this sequence to `#through`. */
   #from: number;
   #through: number;
-  readonly #older = new Set<Chunk<Batch>>();
+  readonly #older = new Set<Chunk>();
   readonly #loading = new Map<number, Promise<void>>();
 
-  constructor(windows: Windows<Batch>, integration: string, from: number) {
+  constructor(windows: Windows, integration: string, from: number) {
     this.#windows = windows;
     this.#integration = integration;
     this.#from = from;
@@ -109,7 +103,7 @@ export class Window<Batch extends WindowBatch = LoggedBatch> {
     return this.#through;
   }
 
-  add(batch: Batch): void {
+  add(batch: LoggedBatch): void {
     this.#batches.push(batch);
     this.#bytes += batch.bytes;
     this.#windows.bytes += batch.bytes;
@@ -124,7 +118,7 @@ export class Window<Batch extends WindowBatch = LoggedBatch> {
   }
 
   /** The first batch at or after the sequence; `end` if the log has no such batch yet; undefined if `load` must read it. */
-  at(sequence: number): Batch | 'end' | undefined {
+  at(sequence: number): LoggedBatch | 'end' | undefined {
     if (sequence > this.#through) return 'end';
     for (let next = sequence; next < this.#from;) {
       const chunk = this.#older.values().find((one) => one.from <= next && next <= one.through);
@@ -178,10 +172,7 @@ export class Window<Batch extends WindowBatch = LoggedBatch> {
 }
 
 /** The first batch at or after the sequence. The search is binary, because a window may have thousands of batches. */
-function firstFrom<Batch extends WindowBatch>(
-  batches: readonly Batch[],
-  sequence: number,
-): Batch | undefined {
+function firstFrom(batches: readonly LoggedBatch[], sequence: number): LoggedBatch | undefined {
   let [low, high] = [0, batches.length];
   while (low < high) {
     const middle = (low + high) >>> 1;

@@ -2,7 +2,7 @@
 import type { Store } from '@integration-sync/runtime/store';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import { endpointsCollection } from '../endpoints/endpoint-store.ts';
-import { offsetsCollection, type StoredOffset } from '../log/offsets.ts';
+import { offsetsCollection, type StoredOffsets } from '../log/offsets.ts';
 
 export interface WebhookStates {
   webhooks: number;
@@ -15,22 +15,10 @@ export interface WebhookStates {
 export async function readWebhookStates(
   store: Pick<Store, 'collection'>,
 ): Promise<Map<string, WebhookStates>> {
+  const shown = { integration: 1, active: 1, disabledReason: 1 };
   const [endpoints, offsets] = await Promise.all([
-    store
-      .collection<Endpoint>(endpointsCollection)
-      .find({})
-      .project<Pick<Endpoint, '_id' | 'integration' | 'active' | 'disabledReason'>>({
-        integration: 1,
-        active: 1,
-        disabledReason: 1,
-      })
-      .toArray(),
-    store
-      .collection<{ _id: string; isBehind: boolean; offsets: Record<string, StoredOffset> }>(
-        offsetsCollection,
-      )
-      .find({ isBehind: true })
-      .toArray(),
+    store.collection<Endpoint>(endpointsCollection).find({}, { projection: shown }).toArray(),
+    store.collection<StoredOffsets>(offsetsCollection).find({ isBehind: true }).toArray(),
   ]);
   const behind = new Set(offsets.flatMap((one) => Object.keys(one.offsets)));
   const states = new Map<string, WebhookStates>();
