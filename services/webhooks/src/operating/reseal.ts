@@ -19,12 +19,6 @@ export interface ResealProgress {
   problems: { endpointId: string; integration: string; reason: string }[];
 }
 
-export interface SecretsByKey {
-  keyId: string;
-  /** How many values are sealed with this key: signing secrets, stored previous secrets, and headers. */
-  secrets: number;
-}
-
 export type Reseal = ReturnType<typeof openReseal>;
 
 const endpointsAtOnce = 200;
@@ -38,7 +32,8 @@ export function openReseal(store: Pick<Store, 'collection'>, vault: Vault) {
   const left = ofSecrets({ $not: sealedWith(vault.keyIds.slice(0, 1)) });
 
   return {
-    async countByKey(): Promise<SecretsByKey[]> {
+    /** Counts, by key, the sealed values: signing secrets, stored previous secrets, and headers. */
+    async countByKey() {
       const counts = new Map<string, number>();
       for await (const endpoint of endpoints.find({}, { projection: sealedOnly })) {
         for (const { sealed } of secretsOf(endpoint)) {
@@ -90,18 +85,10 @@ async function resealOne(
   }
 }
 
-interface SealedAgain {
-  secret: string;
-  previousSecrets: PreviousSecret[];
-  headers?: string;
-  changed: boolean;
-  /** Why a secret could not be sealed again; undefined if all secrets were sealed. */
-  reason: string | undefined;
-}
-
-function sealAgain(vault: Vault, found: Sealed, nowMs: number): SealedAgain {
+function sealAgain(vault: Vault, found: Sealed, nowMs: number) {
   const { _id, secret, previousSecrets = [], headers } = found;
   let changed = false;
+  /** Why a secret could not be sealed again; undefined if all secrets were sealed. */
   let reason: string | undefined;
   const again = (sealed: string, boundTo = _id): string | undefined => {
     if (keyIdOf(sealed) === vault.keyIds[0]) return sealed;
