@@ -161,7 +161,7 @@ const announcerOf = (kind: string): Announcer =>
 
 /** Makes a second disposal return the promise of the first. */
 function once(webhooks: Webhooks): Webhooks {
-  let stopped: PromiseLike<void> | undefined;
+  let stopped: Promise<void> | undefined;
   return {
     metricsUrl: webhooks.metricsUrl,
     [Symbol.asyncDispose]: () => (stopped ??= webhooks[Symbol.asyncDispose]()),

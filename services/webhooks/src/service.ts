@@ -35,9 +35,7 @@ import { openPoster } from './sending/post.ts';
 import { openSend } from './sending/send.ts';
 import { fillableOf, streamSpecs } from './streams.ts';
 
-export interface Webhooks extends AsyncDisposable {
-  readonly metricsUrl: string;
-}
+export type Webhooks = Awaited<ReturnType<typeof startWebhooks>>;
 
 export interface WebhooksDeps {
   log?: Log;
@@ -60,7 +58,7 @@ const service = 'webhooks' as const;
 const stopMs = 11_000;
 const requestsInFlightMax = 256;
 
-export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps = {}): Promise<Webhooks> {
+export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps = {}) {
   const { log = openLog({ service, level: config.LOG_LEVEL }) } = deps;
   await using starting = new AsyncDisposableStack();
   const stop = new AbortController();
@@ -172,9 +170,6 @@ function openSending(
 /** How often missing streams are created again: an operator may delete a stream, and nats-server may lose a stream. */
 const streamsEveryMs = 10_000;
 
-const description =
-  'Webhook endpoints: registering and managing them, their attempt logs, replays; the event feed';
-
 function serve(parts: Parts): Promise<AsyncDisposable> {
   const { config, bus, proof, endpoints, revisions, attemptLog, feed, log } = parts;
   const { WEBHOOK_SECRET_KEY: cursorKey, WEBHOOK_ENDPOINTS_MAX: endpointsMax } = config;
@@ -184,7 +179,8 @@ function serve(parts: Parts): Promise<AsyncDisposable> {
   return bus.serve({
     ...buildOf(config),
     service,
-    description,
+    description:
+      'Webhook endpoints: registering and managing them, their attempt logs, replays; the event feed',
     inFlightMax: requestsInFlightMax,
     semaphores: feed.semaphores,
     handlers: {

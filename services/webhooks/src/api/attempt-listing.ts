@@ -61,7 +61,9 @@ export const attemptsHandlers = (
       eventId,
       event: last.event,
       body: sent.event === undefined ? null : Buffer.from(sent.event.body).toString(),
-      attempts: sent.attempts.toReversed().map(shown),
+      attempts: sent.attempts
+        .toReversed()
+        .map(({ point: _point, ...attempt }) => Object.assign({ responseBody: null }, attempt)),
     };
     return json(delivery);
   },
@@ -78,7 +80,6 @@ export interface Start {
   event: string | null;
 }
 
-/** Throws a Failure that names all errors of the query. */
 function readStart(request: BusRequest, key: string): Start {
   const query = queryOf(request);
   const errors = queryErrorsOf(request);
@@ -174,8 +175,3 @@ export const openFindSent =
     }
     return found;
   };
-
-const shown = ({ point: _point, ...attempt }: StoredAttempt): EventDelivery['attempts'][number] => ({
-  ...attempt,
-  responseBody: attempt.responseBody ?? null,
-});

@@ -26,8 +26,6 @@ export interface Check extends Pick<DrillCheck, 'name' | 'expected'> {
 interface Form extends Omit<Check, 'sending'> {
   event?: string;
   ageMs?: number;
-  /** Whether the delivery has the event id of the first delivery. */
-  isAgain?: true;
   write?: (delivery: Delivery) => string;
   headersOf?: HeadersOf;
 }
@@ -116,7 +114,6 @@ const forms: readonly Form[] = [
   {
     name: 'same-event-again',
     expected: '2xx',
-    isAgain: true,
     advice: `An event can come twice, under one webhook-id. The receiver may answer 2xx and ignore it. ${ifRefused}`,
   },
   {
@@ -191,12 +188,12 @@ const forms: readonly Form[] = [
 /** The deliveries of a drill, in the order of sending. The second delivery has the event id of the first. */
 export function checksOf({ _id, integration }: Pick<Endpoint, '_id' | 'integration'>, now: Date): Check[] {
   const firstId = newId();
-  return forms.map((form) => {
+  return forms.map((form, index) => {
     const { name, expected, advice, event = testKind, ageMs = 0 } = form;
     const { write = JSON.stringify, headersOf = signedHeaders } = form;
     const timestamp = new Date(now.getTime() - ageMs).toISOString();
     const delivery = { event, timestamp, integrationId: integration, data: { webhookId: _id } };
-    const eventId = name === 'first-delivery' || form.isAgain === true ? firstId : newId();
+    const eventId = index < 2 ? firstId : newId();
     const body = Buffer.from(write(delivery));
     const sending = { eventId, event, timestamp, body, headersOf: withDrillHeader(headersOf) };
     return { name, expected, advice, sending };

@@ -50,12 +50,7 @@ export const openDrill =
     return { passed: checks.every(({ passed }) => passed), checks };
   };
 
-export interface DrillingOptions {
-  endpoints: Pick<Endpoints, 'findOf' | 'beginDrill'>;
-  drill: Drill;
-}
-
-export function drilling({ endpoints, drill }: DrillingOptions): BusHandler {
+export function drilling({ endpoints, drill }: { endpoints: Endpoints; drill: Drill }): BusHandler {
   const semaphore = openSemaphore(drillLimits);
   return async (request) => {
     const endpoint = await endpointOf(endpoints, request);

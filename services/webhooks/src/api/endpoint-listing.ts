@@ -1,6 +1,5 @@
 // The webhooks of an integration as a listing: in the order of their registration, by page or by cursor. A cursor names the
 // webhook after which the next page begins. A caller can neither make nor change a cursor, because it is encrypted.
-// webhook-details.ts says what `details=true` adds to each webhook.
 import {
   basePath,
   checkBesideCursor,
@@ -54,7 +53,6 @@ export const listingHandlers = (
   },
 });
 
-/** Throws a `Failure` that names all errors of the query. */
 function readWalk(query: URLSearchParams, key: string, integration: string, errors: FailureEntry[]): Walk {
   // `since` is removed, because `readListingQuery` would check it, but a listing of webhooks has no `since`.
   query.delete('since');

@@ -1,5 +1,4 @@
-// What callers do with one of their endpoints: read, change, rotate and delete it. Registering is in register.ts, testing in
-// test-delivery.ts, listing in endpoint-listing.ts. How a webhook is shown: webhook-details.ts.
+// What callers do with one of their endpoints: read, change, rotate and delete it. How a webhook is shown: webhook-details.ts.
 import {
   ChangeWebhook,
   Failure,
@@ -22,20 +21,21 @@ import { makeSecret } from '../secrets/signing-secret.ts';
 import { keyIdOf } from '../secrets/vault.ts';
 import { accept, bodyExaminer } from './request-body.ts';
 import { changeOf, dividesEvents, droppedHeaders } from './change.ts';
-import { drilling, type DrillingOptions } from './drill.ts';
+import { drilling, type Drill } from './drill.ts';
 import { absent, endpointIdOf, endpointOf, json } from './handlers.ts';
 import { registering, type RegisterOptions } from './register.ts';
 import { settingsOf, wrongIn } from './webhook-settings.ts';
 import { testing, type Test } from './test-delivery.ts';
 import { showingOf, webhookOf } from './webhook-details.ts';
 
-interface EndpointsOptions extends RegisterOptions, DrillingOptions {
+interface EndpointsOptions extends RegisterOptions {
   endpoints: Endpoints;
   attemptLog: Pick<AttemptLog, 'forgetAnswers' | 'removeEndpoint'>;
   disabledEvents: Pick<DisabledEvents, 'announce'>;
   metrics: Pick<WebhookMetrics, 'disabledBy'>;
   changed: Changed;
   test: Test;
+  drill: Drill;
   log: Log;
 }
 

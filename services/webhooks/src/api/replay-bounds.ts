@@ -57,13 +57,6 @@ export function openReplayBounds(options: ReplayBoundsOptions) {
     return left;
   };
 
-  const admitFor =
-    ({ integration }: Replayed): Admit =>
-    async (bytes, stored) => {
-      const max = limits.replayedBytesPerDayMax;
-      if (!(await revisions.countReplayed(integration, bytes, max))) throw exhausted(max, stored);
-    };
-
   return {
     /** Stores a replay by `store`. Throws `conflict` while an earlier replay of the endpoint is under way. */
     async run<T>(
@@ -82,7 +75,11 @@ export function openReplayBounds(options: ReplayBoundsOptions) {
           left = await leftOf(endpoint);
         }
         if (left > 0) throw underWay(left);
-        return await store(admitFor(endpoint));
+        return await store(async (bytes, stored) => {
+          const max = limits.replayedBytesPerDayMax;
+          if (!(await revisions.countReplayed(endpoint.integration, bytes, max)))
+            throw exhausted(max, stored);
+        });
       } finally {
         await endpoints.endReplay(endpoint._id, by);
       }

@@ -58,7 +58,8 @@ export function replayHandlers(options: ReplayOptions): Record<string, BusHandle
   };
 
   async function replay(request: BusRequest, given: ReplayEvents): Promise<number> {
-    if (performance.now() > request.deadline - marginMs) throw tooManyReplays();
+    if (performance.now() > request.deadline - marginMs)
+      throw new Failure('unavailable', 'Too many replays are under way.', { retryAfterSeconds });
     const endpoint = await endpointOf(endpoints, request);
     refuseDisabled(endpoint);
     if (given.eventIds === undefined) await untilAnnounced(endpoint, request);
@@ -170,9 +171,6 @@ const tooLong = (sent: number): Failure =>
 
 const disabledMeanwhile = (): Failure =>
   new Failure('conflict', 'The webhook was disabled during the replay; enable it, and replay again.');
-
-const tooManyReplays = (): Failure =>
-  new Failure('unavailable', 'Too many replays are under way.', { retryAfterSeconds });
 
 const stillAnnouncing = (): Failure =>
   new Failure('unavailable', 'Some pushes from before the webhook was enabled are still being announced.', {

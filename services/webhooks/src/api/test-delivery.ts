@@ -8,7 +8,6 @@ import type { AttemptLog } from '../delivering/attempt-log.ts';
 import type { EndpointCache } from '../endpoints/cache.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/endpoint-store.ts';
-import type { Signable } from '../sending/delivery-headers.ts';
 import type { Attempted, Send } from '../sending/send.ts';
 import { endpointOf, json, runIfFree } from './handlers.ts';
 
@@ -26,18 +25,17 @@ export const openTest =
     signal: AbortSignal,
   ): Test =>
   async (endpoint, traceparent) => {
-    const test = testOf(endpoint);
-    const attempted = await send(cache.prepare(endpoint), { ...test, attempt: 1, traceparent, signal });
-    attemptLog.append({ endpoint, event: test, number: 1, attempted, nextAttemptAt: null });
+    const { _id, integration } = endpoint;
+    const timestamp = new Date().toISOString();
+    const delivery = { event: testKind, timestamp, integrationId: integration, data: { webhookId: _id } };
+    const body = Buffer.from(JSON.stringify(delivery));
+    const event = { eventId: `test-${randomUUID()}`, event: testKind, timestamp, body };
+    const attempted = await send(cache.prepare(endpoint), { ...event, attempt: 1, traceparent, signal });
+    attemptLog.append({ endpoint, event, number: 1, attempted, nextAttemptAt: null });
     return attempted;
   };
 
-interface TestingOptions {
-  endpoints: Pick<Endpoints, 'findOf'>;
-  test: Test;
-}
-
-export function testing({ endpoints, test }: TestingOptions): BusHandler {
+export function testing({ endpoints, test }: { endpoints: Endpoints; test: Test }): BusHandler {
   const semaphore = openSemaphore(testLimits);
   return async (request) => {
     const endpoint = await endpointOf(endpoints, request);
@@ -49,11 +47,4 @@ export function testing({ endpoints, test }: TestingOptions): BusHandler {
     );
     return json({ delivered: verdict === 'succeeded', responseStatus, durationMs, error });
   };
-}
-
-function testOf({ _id, integration }: Endpoint): Signable {
-  const event = testKind;
-  const timestamp = new Date().toISOString();
-  const body = { event, timestamp, integrationId: integration, data: { webhookId: _id } };
-  return { eventId: `test-${randomUUID()}`, event, timestamp, body: Buffer.from(JSON.stringify(body)) };
 }

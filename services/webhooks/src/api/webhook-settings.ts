@@ -1,6 +1,5 @@
 // Validates the settings of an endpoint beside url and events (headers, description, recover and inFlightMax), and computes
 // the fields to store. The schema of their values: contracts/webhooks.ts. No error message contains a header's value.
-// Which answers show the settings: webhook-details.ts.
 import {
   type ChangeWebhook,
   type FailureEntry,
