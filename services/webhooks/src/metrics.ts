@@ -107,9 +107,7 @@ export function openGauges(
     'Endpoints that this replica has in memory.',
     () => integrations.endpoints,
   );
-  gauge('webhook_endpoints_disabled', 'Disabled endpoints, over all replicas.', () =>
-    endpoints.countDisabled(),
-  );
+  gauge('webhook_endpoints_disabled', 'Disabled endpoints, over all replicas.', endpoints.countDisabled);
   gauge(
     'webhook_log_restored',
     'Restores of EVENT_BATCHES from an older copy that were found within the last hour.',

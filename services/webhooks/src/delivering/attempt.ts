@@ -29,7 +29,6 @@ interface PendingAttempt {
   delivery: Delivery;
   event: StreamEvent;
   known: KnownEndpoint;
-  /** The number of the attempt: 1 for the first attempt at an event. */
   number: number;
   round: number;
 }
@@ -37,7 +36,6 @@ interface PendingAttempt {
 interface EndedAttempt extends PendingAttempt {
   attempted: Attempted;
   change: Change;
-  /** When the event's next attempt is due, by `performance.now()`. */
   dueAt: number;
   retryAfterMs: number;
 }

@@ -104,18 +104,10 @@ export function step(state: DeliveryState, change: Change): Step {
     const opened = { ...next, isCircuitClosed: false, round: state.round + 1 };
     return { state: opened, event, counts, store: 'now' };
   }
-  return { state: disabled(state, failures), event, counts, store: 'now', disable };
+  const { version, epoch } = state;
+  const ended = { version: version + 1, epoch: epoch + 1, isActive: false, isCircuitClosed: false };
+  return { state: { ...state, ...ended, failures, trials: [] }, event, counts, store: 'now', disable };
 }
-
-const disabled = (state: DeliveryState, failures: number): DeliveryState => ({
-  ...state,
-  version: state.version + 1,
-  epoch: state.epoch + 1,
-  isActive: false,
-  isCircuitClosed: false,
-  failures,
-  trials: [],
-});
 
 /** The delivery state after the owner has applied a version of the endpoint; the same object if the version is not newer. */
 export function applied(state: DeliveryState, found: Subscriber): DeliveryState {

@@ -126,7 +126,9 @@ export class Progress implements AsyncDisposable {
     // Floors are computed before offsets are written, so events that are read during the writes are above the floors.
     const floors = this.#floorsNow();
     if (!this.#options.owned.isSure) return;
-    await this.#saveOffsets(now);
+    const due = new Set(this.#toStoreAgain);
+    for (const [queue, one] of this.#busy) if (isDue(queue, one, now)) due.add(queue.integration);
+    await this.#saveAll([...due], now);
     await this.#saveFloors(floors, now);
   }
 
@@ -151,12 +153,6 @@ export class Progress implements AsyncDisposable {
       one.hasDropped = true;
       onDropped(queue);
     }
-  }
-
-  async #saveOffsets(now: number): Promise<void> {
-    const due = new Set(this.#toStoreAgain);
-    for (const [queue, one] of this.#busy) if (isDue(queue, one, now)) due.add(queue.integration);
-    await this.#saveAll([...due], now);
   }
 
   async #saveAll(names: readonly string[], now: number, isWanted = isDue): Promise<void> {

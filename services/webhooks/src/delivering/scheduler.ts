@@ -12,19 +12,16 @@ import type { Delivery, EndpointQueue } from './endpoint-queue.ts';
 
 interface SchedulerOptions {
   inFlightMax: number;
-  /** Whether a delivery may begin: not while another replica may have claimed the partitions of this replica. */
   mayBegin: () => boolean;
   now?: () => number;
 }
 
 export interface Work {
-  /** Makes one attempt at the event, and records its outcome. Never rejects. */
   deliver: (queue: EndpointQueue, delivery: Delivery, event: StreamEvent) => Promise<void>;
   /** Loads the chunk of the log at this sequence, and then calls `wake` with the queue. */
   load: (queue: EndpointQueue, sequence: number) => void;
 }
 
-const shareLimits = { timesFree: 10, keptOf: 1 / 100 };
 /** How often the scheduler asks `mayBegin` while no delivery may begin. */
 const againMs = 100;
 const timerMsMax = 60_000;
@@ -44,13 +41,10 @@ export class Scheduler {
 
   constructor(options: SchedulerOptions) {
     const { inFlightMax, now = () => performance.now() } = options;
-    const { timesFree, keptOf } = shareLimits;
     this.#options = options;
     this.#now = now;
-    this.#semaphore = openSemaphore({
-      max: inFlightMax,
-      share: { timesFree, kept: Math.floor(inFlightMax * keptOf) },
-    });
+    const share = { timesFree: 10, kept: Math.floor(inFlightMax / 100) };
+    this.#semaphore = openSemaphore({ max: inFlightMax, share });
   }
 
   get inFlight(): number {

@@ -15,7 +15,6 @@ export interface KnownEndpoint {
   readonly headers: readonly string[];
 }
 
-/** The endpoint, version and epoch that a delivery is meant for. */
 type Meant = Pick<Endpoint, '_id' | 'version' | 'epoch'>;
 
 export type EndpointCache = ReturnType<typeof openEndpointCache>;
@@ -28,13 +27,13 @@ export function openEndpointCache(
   vault: Vault,
   endpointsMax = 20_000,
 ) {
-  const entries = new LRUCache<string, { known: KnownEndpoint; until: number }>({ max: endpointsMax });
+  const entries = new LRUCache<string, KnownEndpoint>({ max: endpointsMax, ttl: keptMs, ttlResolution: 0 });
   const find = openLoader(endpoints);
 
   const cached = ({ _id, version, epoch }: Meant): KnownEndpoint | undefined => {
-    const { known, until = 0 } = entries.get(_id) ?? {};
-    if (known === undefined || until < performance.now()) return undefined;
-    return known.endpoint.version >= version && known.endpoint.epoch >= epoch ? known : undefined;
+    const known = entries.get(_id);
+    if (known === undefined || known.endpoint.version < version) return undefined;
+    return known.endpoint.epoch >= epoch ? known : undefined;
   };
 
   return {
@@ -44,7 +43,7 @@ export function openEndpointCache(
       const found = await find(meant._id);
       if (found === null) return null;
       const known = prepareEndpoint(found, vault);
-      entries.set(meant._id, { known, until: performance.now() + keptMs });
+      entries.set(meant._id, known);
       return known;
     },
     /** Throws if no key of this replica decrypts the endpoint's secrets. */

@@ -24,9 +24,14 @@ export function openDisabledEvents(
   const publishAll = async ({ _id, integration, unannounced }: Endpoint): Promise<void> => {
     await revisions.changed(integration);
     for (const announcement of unannounced) {
-      const id = disabledEventId(_id, announcement);
-      await publishEvent(bus, id, eventOf(_id, integration, announcement));
-      await endpoints.recordAnnounced(_id, announcement.epoch);
+      const { epoch, at, url, reason, consecutiveFailures } = announcement;
+      await publishEvent(bus, disabledEventId(_id, announcement), {
+        event: 'webhook.disabled',
+        timestamp: at.toISOString(),
+        integrationId: integration,
+        data: { webhookId: _id, url, reason, consecutiveFailures },
+      });
+      await endpoints.recordAnnounced(_id, epoch);
     }
   };
   const check = openPeriodicCheck(
@@ -60,14 +65,3 @@ export const disabledEventId = (
   webhookId: string,
   { epoch, at }: Pick<Announcement, 'epoch' | 'at'>,
 ): string => `${webhookId}-disabled-${epoch}-${at.getTime()}`;
-
-const eventOf = (
-  webhookId: string,
-  integrationId: string,
-  { at, url, reason, consecutiveFailures }: Announcement,
-): EventBody<'webhook.disabled'> => ({
-  event: 'webhook.disabled',
-  timestamp: at.toISOString(),
-  integrationId,
-  data: { webhookId, url, reason, consecutiveFailures },
-});

@@ -43,8 +43,6 @@ export async function openEndpoints(store: Store) {
 /** One batch answers most queries: for a second batch FerretDB keeps a connection to PostgreSQL for the cursor alone. */
 const batchSize = 1_000;
 
-const asChanged = { returnDocument: 'after' } as const;
-
 type Listed = Pick<Endpoint, '_id' | 'createdAt'>;
 
 const later = ({ _id, createdAt }: Listed): Filter<Endpoint> => ({
@@ -76,11 +74,9 @@ const managing = (collection: Collection<Endpoint>) => ({
     return Map.groupBy(await found.toArray(), ({ integration }) => integration);
   },
   change: (read: Endpoint, update: UpdateFilter<Endpoint>) =>
-    collection.findOneAndUpdate(
-      { ...asRead(read), 'recovery.step': read.recovery?.step ?? null },
-      update,
-      asChanged,
-    ),
+    collection.findOneAndUpdate({ ...asRead(read), 'recovery.step': read.recovery?.step ?? null }, update, {
+      returnDocument: 'after',
+    }),
   /** Reserves the endpoint for one replay. False while another replay of the endpoint is being stored. */
   async beginReplay(id: string, replaying: Required<Endpoint>['replaying']) {
     const free: Filter<Endpoint>[] = [

@@ -49,7 +49,12 @@ export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>, self: strin
   const wasTaken = (): boolean => performance.now() - takenAt < rememberedMs;
   let onChange: (() => void) | undefined;
   const beat = (): void => {
-    bus.broadcast(aliveSubject, self, headersOf(onChange !== undefined, wasTaken()));
+    bus.broadcast(aliveSubject, self, {
+      [sentHeader]: String(performance.now()),
+      [opensHeader]: 'places',
+      [takeoversHeader]: wasTaken() ? '1' : '0',
+      ...(onChange === undefined ? {} : { [sharesHeader]: '1' }),
+    });
   };
   // When a new replica appears, this replica sends a beat immediately, before its next regular beat.
   const others = openOthers(own, { onNew: beat, onChange: () => onChange?.() });
@@ -111,13 +116,6 @@ export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>, self: strin
     },
   };
 }
-
-const headersOf = (shares: boolean, wasTaken: boolean): Record<string, string> => ({
-  [sentHeader]: String(performance.now()),
-  [opensHeader]: 'places',
-  [takeoversHeader]: wasTaken ? '1' : '0',
-  ...(shares ? { [sharesHeader]: '1' } : {}),
-});
 
 function openOthers(own: OwnBeats, { onNew, onChange }: Record<'onNew' | 'onChange', () => void>) {
   const heard = new Map<string, Heard>();
