@@ -19,7 +19,6 @@ export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
 export interface Command {
   name: string;
-  /** What the command does, in one line. */
   summary: string;
   help: string;
   run(args: readonly string[], caller: Caller): Promise<ExitCode>;
@@ -38,7 +37,6 @@ export class Misuse extends Error {
   override readonly name = 'Misuse';
 }
 
-/** Throws unless `--integration` names an integration. */
 export function checkIntegration(given: string): void {
   if (isIntegration(given)) return;
   const shown = JSON.stringify(given.slice(0, 80));

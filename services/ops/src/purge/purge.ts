@@ -18,7 +18,6 @@ const betweenPassesMs = 15_000;
 const passesMax = 4;
 
 export async function purge(holdings: Holdings, output: Output) {
-  /** Counts by location, over all passes. */
   const removed: Record<string, number> = {};
   for (let passes = 1; ; passes += 1) {
     const found = await removeAll(holdings, passes, output);
