@@ -3,7 +3,8 @@
 import type { DeliveryAttempt } from '@integration-sync/contracts';
 import { bodyHashOf } from '../../../dev/storm/signed.ts';
 import { profiles } from '../../../dev/storm/profile.ts';
-import type { EventLine, Item, Ledger, Plural, PushOutcome, Sighting } from '../../../dev/storm/lines.ts';
+import { noLines, type EventLine, type FaultLine, type Item, type Ledger, type Plural, type PushOutcome, type Sighting } from '../../../dev/storm/lines.ts'; // prettier-ignore
+import type { ViolationClass } from '../../../dev/storm/check/violations.ts';
 
 export const integration = 'storm-a';
 const dayMs = Date.parse('2026-03-01T00:00:00.000Z');
@@ -41,14 +42,11 @@ export const syncOf = (push: string): string => `sync_${push}`;
 
 export class Forger {
   readonly ledger: Ledger = {
+    ...noLines(),
     within: profiles.cluster.within,
     // The made-up storm has only one to three pushes of each kind.
     floor: { pushes: 0.01, acknowledgedItems: 0.05, events: 0.05, deliveries: 0.05 },
     seconds: 100,
-    begun: [],
-    ended: [],
-    pages: [],
-    runsRead: [],
     endpoints: [
       {
         endpoint: 'wh_1',
@@ -57,21 +55,8 @@ export class Forger {
         events: ['supplier.created', 'supplier.updated', 'sync.completed'],
       },
     ],
-    deliveries: [],
-    asks: [],
-    givenUp: [],
-    replays: [],
     attempts: [{ endpoint: 'wh_1', readMs: 500_000, newest: [], total: 0, failed: [] }],
-    faults: [],
-    leaders: [],
     memory: [{ service: 'catalog', pid: 1, atMs: 0, mb: 100 }],
-    listed: [],
-    runs: [],
-    drafts: [],
-    stored: [],
-    pending: [],
-    events: [],
-    notes: [],
   };
   #nowMs = 1_000;
 
@@ -157,6 +142,12 @@ export class Forger {
     ); // oxfmt-ignore
   }
 
+  /** A killed process, or one that stood still until `untilMs`. */
+  strike(target: FaultLine['target'], atMs: number, untilMs = atMs, more: Partial<FaultLine> = {}): void {
+    const kind = untilMs > atMs ? 'stop' : 'kill';
+    this.ledger.faults.push({ target, kind, pid: 1, atMs, untilMs, ...more });
+  }
+
   /** Puts a record into the listing after the storm and into the database. */
   keep(plural: Plural, externalId: string, fields: Item): void {
     const internalId = idOf(plural, externalId);
@@ -198,3 +189,9 @@ export class Forger {
     ); // oxfmt-ignore
   }
 }
+
+/** Changes of the story by what has changed. */
+export type Changes = Readonly<Record<string, (forger: Forger) => unknown>>;
+
+/** Changes that a check must find, by the class of the violation. */
+export type Forgeries = Readonly<Partial<Record<ViolationClass, Changes>>>;

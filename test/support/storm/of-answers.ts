@@ -1,8 +1,7 @@
 // Forgeries of answers, runs, statements and deliveries.
 import type { EventBody } from '@integration-sync/contracts';
-import type { Forgeries } from './forgery.ts';
 import { answerOf, drop, eventOf, item, statement } from './story.ts';
-import { integration } from './forger.ts';
+import { integration, type Forgeries } from './forger.ts';
 
 export const forgedAnswers: Forgeries = {
   answer: {
@@ -14,13 +13,13 @@ export const forgedAnswers: Forgeries = {
   status: {
     'a push is answered 500': ({ ledger }) => (ledger.ended[1]!.outcome = 500),
     'a connection breaks while no gateway was struck': ({ ledger }) => (ledger.ended[1]!.outcome = 'broken'),
-    'a connection breaks while another gateway was struck': ({ ledger }) => {
-      ledger.ended[1]!.outcome = 'broken';
-      ledger.faults.push({ target: 'gateway-2', kind: 'kill', pid: 1, atMs: 1_000, untilMs: 1_000 });
+    'a connection breaks while another gateway was struck': (forger) => {
+      forger.ledger.ended[1]!.outcome = 'broken';
+      forger.strike('gateway-2', 1_000);
     },
-    'a connection is refused though the gateway had answered since it was struck': ({ ledger }) => {
-      ledger.faults.push({ target: 'gateway', kind: 'kill', pid: 1, atMs: 5, untilMs: 5 });
-      ledger.ended[1]!.outcome = 'refused';
+    'a connection is refused though the gateway had answered since it was struck': (forger) => {
+      forger.strike('gateway', 5);
+      forger.ledger.ended[1]!.outcome = 'refused';
     },
     'a push is never answered': ({ ledger }) => (ledger.ended[1]!.outcome = 'silent'),
     'a 503 does not say when to come back': ({ ledger }) => (ledger.ended[1]!.outcome = 503),

@@ -1,7 +1,6 @@
 // What customers of the story see who read the feed, mirror records, change an endpoint and rotate keys; and its forgeries.
 import type { AskLine, DeliveryLine } from '../../../dev/storm/lines.ts';
-import { dateOf, integration, syncOf, type Forger } from './forger.ts';
-import type { Forgeries, Changes } from './forgery.ts';
+import { dateOf, integration, syncOf, type Forger, type Forgeries, type Changes } from './forger.ts';
 
 type Asked = Partial<AskLine> & { by: string };
 
@@ -193,7 +192,7 @@ export const permittedCustomers: Changes = {
     ledger.deliveries.pop();
   },
   'a gateway that stood still takes a removed key': (forger) => {
-    forger.ledger.faults.push({ target: 'gateway', kind: 'stop', pid: 1, atMs: 9_000, untilMs: 20_500 });
+    forger.strike('gateway', 9_000, 20_500);
     useKey(forger, 'old', 20_600, 200);
   },
   'a reader begins in the middle of the feed': (forger) => {
@@ -202,8 +201,7 @@ export const permittedCustomers: Changes = {
     first!.answer = { ids: [], next: '', more: true };
   },
   'the feed repeats an event from about the time of a fault': (forger) => {
-    const { asks, faults } = forger.ledger;
-    faults.push({ target: 'nats', kind: 'kill', pid: 1, atMs: 9_000, untilMs: 9_000 });
-    asks.push(pages(forger, 'whole')[0]!);
+    forger.strike('nats', 9_000);
+    forger.ledger.asks.push(pages(forger, 'whole')[0]!);
   },
 };

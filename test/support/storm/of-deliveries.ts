@@ -1,17 +1,7 @@
 // Forgeries of what receivers and attempt logs say, of the order of events, and of a service that does next to nothing.
 import type { DeliveryAttempt } from '@integration-sync/contracts';
-import type { FaultLine } from '../../../dev/storm/lines.ts';
-import { attempt, dateOf, integration, type Forger } from './forger.ts';
-import type { Forgeries, Changes } from './forgery.ts';
+import { attempt, dateOf, integration, type Forger, type Forgeries, type Changes } from './forger.ts';
 import { eventOf } from './story.ts';
-
-const fault = (target: FaultLine['target'], atMs: number, untilMs = atMs): FaultLine => ({
-  target,
-  kind: 'stop',
-  pid: 1,
-  atMs,
-  untilMs,
-});
 
 /** Delivers the first event `times` times more at `atMs`; all events of the story occur at its beginning. */
 const again = ({ ledger }: Forger, atMs: number, times = 1): void => {
@@ -50,30 +40,32 @@ const disabled = (forger: Forger, consecutiveFailures: number): void =>
     consecutiveFailures,
   });
 
+/** The attempt log has these entries of the first event, newest first, and all entries of other events. */
+function relog({ ledger }: Forger, entries: readonly DeliveryAttempt[]): void {
+  const [log] = ledger.attempts;
+  log!.newest = [...entries, ...log!.newest.filter(({ eventId }) => eventId !== ledger.deliveries[0]!.event)];
+  log!.total = log!.newest.length;
+}
+
 /**
  * The first event is delivered twice, as by the attempt log its first attempt, at 20 s, ended after `durationMs` without an answer;
  * its receiver answered the first one at `answeredMs`.
  */
-function retried(
-  { ledger }: Forger,
-  answeredMs: number,
-  { durationMs = 10_000, begunMs = 20_001 } = {},
-): void {
-  const [[first], [log]] = [ledger.deliveries, ledger.attempts];
+function retried(forger: Forger, answeredMs: number, { durationMs = 10_000, begunMs = 20_001 } = {}): void {
+  const { ledger } = forger;
+  const [first] = ledger.deliveries;
   const failed = attempt(first!.event, { atMs: 20_000, nextMs: 21_000 + durationMs, outcome: 'failed' });
   const timedOut = { ...failed, responseStatus: null, durationMs };
-  log!.failed = [timedOut];
-  const entries = [attempt(first!.event, { atMs: 40_000, number: 2 }), timedOut];
-  log!.newest = [...entries, ...log!.newest.filter(({ eventId }) => eventId !== first!.event)];
-  log!.total = log!.newest.length;
+  ledger.attempts[0]!.failed = [timedOut];
+  relog(forger, [attempt(first!.event, { atMs: 40_000, number: 2 }), timedOut]);
   Object.assign(first!, { begunMs, atMs: answeredMs });
   ledger.deliveries.push({ ...first!, begunMs: 40_001, atMs: 40_002 });
 }
 
 /** Delivers the first event to its replay too, 4 ms after itself: one is answered 200 after 3 ms, the other 204 after 60 ms. */
-function twins({ ledger }: Forger, said: Partial<DeliveryAttempt> = {}): void {
+function twins(forger: Forger, said: Partial<DeliveryAttempt> = {}): void {
+  const { ledger } = forger;
   const [first] = ledger.deliveries;
-  const [log] = ledger.attempts;
   const { begunMs } = first!;
   ledger.replays.push({ endpoint: 'wh_1', atMs: begunMs - 1_000 });
   first!.status = 200;
@@ -82,8 +74,7 @@ function twins({ ledger }: Forger, said: Partial<DeliveryAttempt> = {}): void {
   const entry = attempt(first!.event, { atMs: begunMs - 2 });
   const own = { ...entry, responseStatus: 200, durationMs: 6, ...said };
   const ofReplay = { ...entry, at: dateOf(begunMs + 2), responseStatus: 204, durationMs: 65, ...said };
-  log!.newest = [ofReplay, own, ...log!.newest.filter(({ eventId }) => eventId !== first!.event)];
-  log!.total = log!.newest.length;
+  relog(forger, [ofReplay, own]);
 }
 
 export const forgedDeliveries: Forgeries = {
@@ -108,19 +99,20 @@ export const forgedDeliveries: Forgeries = {
       again(forger, 60_000);
     },
     'a delivery comes again long after the last fault': (forger) => {
-      forger.ledger.faults.push(fault('webhooks', 30_000, 39_000));
+      forger.strike('webhooks', 30_000, 39_000);
       again(forger, 60_000);
     },
     'one fault makes many deliveries come again': (forger) => {
-      forger.ledger.faults.push(fault('webhooks', 50_000));
+      forger.strike('webhooks', 50_000);
       again(forger, 60_000, 60);
     },
     'one fault makes one endpoint take more again than it may be ahead of its offset': (forger) => {
-      forger.ledger.faults.push(fault('nats', 50_000));
+      forger.strike('nats', 50_000);
       again(forger, 60_000, 65);
     },
     'many deliveries come again though the database went on before an owner was lost': (forger) => {
-      forger.ledger.faults.push(fault('database', 30_000, 46_000), fault('webhooks', 50_000));
+      forger.strike('database', 30_000, 46_000);
+      forger.strike('webhooks', 50_000);
       again(forger, 60_000, 600);
     },
   },
@@ -157,36 +149,38 @@ export const forgedDeliveries: Forgeries = {
 };
 
 export const permittedDeliveries: Changes = {
-  'an attempt that its replica cut off, as it gave its partition back, is not in the log': ({ ledger }) => {
-    ledger.faults.push(fault('webhooks', 0));
+  'an attempt that its replica cut off, as it gave its partition back, is not in the log': (forger) => {
+    forger.strike('webhooks', 0);
+    const { ledger } = forger;
     const [first] = ledger.deliveries;
     ledger.deliveries.unshift({ ...first!, begunMs: 9_000, atMs: 9_500, status: 0, unheard: true });
     Object.assign(first!, { begunMs: 10_000, atMs: 10_001 });
     Object.assign(ledger.attempts[0]!.newest.at(-1)!, { at: dateOf(10_000), durationMs: 1 });
   },
   'a second try comes early by the end of a first one whose replica stood still meanwhile': (forger) => {
-    forger.ledger.faults.push(fault('webhooks', 1_000, 18_000));
+    forger.strike('webhooks', 1_000, 18_000);
     const [first, second] = failures(2);
     dead(forger, [{ ...first!, durationMs: 17_000, nextAttemptAt: dateOf(19_000) }, second!]);
   },
   'a replica of webhooks that stood still has a delivery come again': (forger) => {
-    forger.ledger.faults.push(fault('webhooks', 30_000, 45_000));
+    forger.strike('webhooks', 30_000, 45_000);
     again(forger, 60_000, 40);
   },
   'an event of a catalog that was struck comes again': (forger) => {
     forger.ledger.seconds = 16;
-    forger.ledger.faults.push(fault('catalog', 10_000));
+    forger.strike('catalog', 10_000);
     again(forger, 60_000);
   },
   'one fault makes a tenth of a short storm come again': (forger) => {
     forger.ledger.seconds = 16;
-    forger.ledger.faults.push(fault('nats', 10_000));
+    forger.strike('nats', 10_000);
     again(forger, 12_000, 60);
   },
   'what an owner delivered while the database stood still comes again, as the owner was lost before it went on':
     (forger) => {
       const { atMs } = forger.ledger.deliveries[0]!;
-      forger.ledger.faults.push(fault('database', atMs - 100, 46_000), fault('webhooks', 45_000));
+      forger.strike('database', atMs - 100, 46_000);
+      forger.strike('webhooks', 45_000);
       again(forger, 60_000, 600);
     },
   'a replay sends again': (forger) => {
@@ -196,7 +190,7 @@ export const permittedDeliveries: Changes = {
   'a dead endpoint is disabled by its tenth failure': (forger) => dead(forger, failures(10)),
   'an endpoint is tried once more where a fault delayed what a failure stores': (forger) => {
     dead(forger, failures(11));
-    forger.ledger.faults.push(fault('webhooks', 37_500, 38_500));
+    forger.strike('webhooks', 37_500, 38_500);
   },
   'a failure that does not count follows the tenth': (forger) => {
     const entries = failures(10);
@@ -210,20 +204,17 @@ export const permittedDeliveries: Changes = {
     dead(forger, [...entries, { ...last, nextAttemptAt: null }]);
   },
   'a killed replica takes the entries of its last moment with it': (forger) => {
-    forger.ledger.faults.push(fault('webhooks', 10));
+    forger.strike('webhooks', 10);
     forger.log('wh_1', []);
   },
-  'an attempt that timed out reaches its receiver after the next one': ({ ledger }) => {
-    const [first] = ledger.deliveries;
-    const [log] = ledger.attempts;
+  'an attempt that timed out reaches its receiver after the next one': (forger) => {
+    const [first] = forger.ledger.deliveries;
     const timedOut = attempt(first!.event, { atMs: 20_000, nextMs: 31_000, outcome: 'failed' });
     const next = attempt(first!.event, { atMs: 31_000, number: 2 });
-    const others = log!.newest.filter(({ eventId }) => eventId !== first!.event);
-    log!.newest = [next, { ...timedOut, responseStatus: null, durationMs: 10_000 }, ...others];
-    log!.total = log!.newest.length;
-    ledger.deliveries.push({ ...first!, begunMs: 32_000, atMs: 32_000, status: 200 });
+    relog(forger, [next, { ...timedOut, responseStatus: null, durationMs: 10_000 }]);
+    forger.ledger.deliveries.push({ ...first!, begunMs: 32_000, atMs: 32_000, status: 200 });
     first!.begunMs = first!.atMs = 31_000;
-    ledger.faults.push(fault('webhooks', 15_000, 25_000));
+    forger.strike('webhooks', 15_000, 25_000);
   },
   'a delivery comes again as its receiver answered the first attempt later than the time-out': (forger) =>
     retried(forger, 30_500),
@@ -232,7 +223,7 @@ export const permittedDeliveries: Changes = {
   'two deliveries within milliseconds have the entries of each other': (forger) => twins(forger),
   'a push of which a stream without a leader lost the first event has it last': (forger) => {
     eventOf(forger, 'a1-completed').sequence = 0;
-    forger.ledger.faults.push(fault('events-leader', 1_500));
+    forger.strike('events-leader', 1_500);
     for (const event of forger.ledger.events) event.storedAt = dateOf(2_000);
   },
 };

@@ -1,6 +1,5 @@
 // Forgeries of the numbers of a batch and its statement, of expectations, and of drills.
-import { dateOf, integration, syncOf, type Forger } from './forger.ts';
-import type { Forgeries, Changes } from './forgery.ts';
+import { dateOf, integration, syncOf, type Forger, type Forgeries, type Changes } from './forger.ts';
 import { drop, statement } from './story.ts';
 
 const numbered = { ...statement, status: 'REFERENCED' as const, referenceNumber: 'R1', missing: [] };

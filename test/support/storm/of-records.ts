@@ -1,6 +1,6 @@
 // Forgeries of records, of reads of them, and of their events.
-import type { Forgeries } from './forgery.ts';
-import { answerOf, cutOffA3, drop, eventOf, renamed } from './story.ts';
+import type { Changes, Forgeries } from './forger.ts';
+import { answerOf, cutOffA3, drop, eventOf, renamed, statement } from './story.ts';
 
 export const forgedRecords: Forgeries = {
   overwritten: {
@@ -102,5 +102,32 @@ export const forgedRecords: Forgeries = {
         'name',
         'code',
       ]),
+  },
+};
+
+export const permittedRecords: Changes = {
+  'a later push has filled in what a statement lacked': ({ ledger }) =>
+    (ledger.drafts[0]!.entry = { ...statement, hsCode: '4407', missing: ['geolocation'] }),
+  'a push that was answered 504 took effect before the next one began': (forger) =>
+    forger.updated('unknown', 'suppliers', 'p-s-1', ['name']),
+  'a push that was hung up is seen until it is replaced': (forger) =>
+    forger.read('suppliers', 'h-s-1', 'd1/0', 2_000),
+  'of two pushes at the same time either is seen': (forger) => {
+    forger.read('suppliers', 'h-s-1', 'b2/0', 7_000);
+    forger.read('suppliers', 'h-s-1', 'c1/0', 8_000);
+  },
+  'a connection breaks while a gateway is struck': (forger) => {
+    forger.ledger.ended[1]!.outcome = 'broken';
+    forger.strike('gateway', 1_000);
+  },
+  'more may still come of a push that was cut off': (forger) => {
+    cutOffA3(forger);
+    drop(forger.ledger.asks, ({ answer }) => /"ids":.*a3/.test(JSON.stringify(answer ?? '')));
+    forger.ledger.pending.push({ syncId: 'sync_x', hashes: ['of-p-s-1'] });
+  },
+  'a receiver that failed had an event given up': ({ ledger }) => {
+    ledger.endpoints[0]!.behaviour = 'flaky';
+    const [first] = ledger.deliveries.splice(0, 1);
+    ledger.givenUp.push({ endpoint: 'wh_1', event: first!.event });
   },
 };

@@ -8,8 +8,7 @@ import { forgedAnswers } from '../../support/storm/of-answers.ts';
 import { forgedDeliveries, permittedDeliveries } from '../../support/storm/of-deliveries.ts';
 import { forgedFailovers, permittedFailovers } from '../../support/storm/of-failovers.ts';
 import { forgedNumbers, permittedNumbers } from '../../support/storm/of-numbers.ts';
-import { forgedRecords } from '../../support/storm/of-records.ts';
-import { permitted } from '../../support/storm/permitted.ts';
+import { forgedRecords, permittedRecords } from '../../support/storm/of-records.ts';
 import { forge } from '../../support/storm/story.ts';
 
 const forgeries = [
@@ -46,7 +45,7 @@ it('the check of npm run storm is tested with a forged history of each class of 
 
 describe('the check of npm run storm finds no violation when', () => {
   const allPermitted = [
-    permitted,
+    permittedRecords,
     permittedDeliveries,
     permittedFailovers,
     permittedCustomers,
