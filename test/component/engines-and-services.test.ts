@@ -4,9 +4,10 @@ import { access, readFile, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { startStack, type Stack, type StackOptions } from '@integration-sync/dev/stack';
-import { describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { identify } from '../../dev/process/identity.ts';
 import { eventually } from '../support/eventually.ts';
+import { temporaryFolder } from '../support/folder.ts';
 import { useFolder } from '../support/use-folder.ts';
 import { listen } from '../support/servers.ts';
 
@@ -20,13 +21,15 @@ interface Facts {
   metrics: Record<string, string[]>;
 }
 
-const readFacts = async (): Promise<Facts> =>
-  JSON.parse(await readFile(join(folder.path, 'stack.json'), 'utf8'));
+const readFacts = async ({ path } = folder): Promise<Facts> =>
+  JSON.parse(await readFile(join(path, 'stack.json'), 'utf8'));
+
+type StartOptions = Omit<Partial<StackOptions>, 'folder'> & { folder?: typeof folder };
 
 /** On the run's own MongoDB, so that only a NATS has to be started. */
-const start = ({ environment, ...more }: Partial<StackOptions> = {}): Promise<Stack> =>
+const start = ({ environment, folder: { path } = folder, ...more }: StartOptions = {}): Promise<Stack> =>
   startStack({
-    folder: folder.path,
+    folder: path,
     mainOf: () => idle,
     environment: {
       ...process.env,
@@ -44,10 +47,29 @@ const secretOf = async (): Promise<string | undefined> => {
   return stack.authSecret;
 };
 
-describe('the local stack of engines and services', () => {
+describe('a running local stack of engines and services', () => {
+  // Except on Linux, loopback is one address.
+  const GATEWAY_HOST = process.platform === 'linux' ? '127.0.0.2' : '127.0.0.1';
+  const ending = new AsyncDisposableStack();
+  const lines: string[] = [];
+  let stack: Stack;
+  let own: typeof folder;
+
+  beforeAll(async () => {
+    own = ending.use(await temporaryFolder());
+    stack = ending.use(
+      await start({
+        folder: own,
+        environment: { GATEWAY_HOST },
+        replicas: { catalog: 2 },
+        say: (line) => lines.push(line),
+      }),
+    );
+  });
+  afterAll(() => ending.disposeAsync());
+
   it('writes its addresses for scripts, and its secrets readable for its owner alone', async () => {
-    await using stack = await start({ replicas: { catalog: 2 } });
-    const facts = await readFacts();
+    const facts = await readFacts(own);
     expect(facts).toMatchObject({ gateway: stack.gateway, nats: stack.nats, mongodb: stack.mongodb });
     expect(Object.keys(facts.pids)).toStrictEqual([
       'gateway',
@@ -60,27 +82,32 @@ describe('the local stack of engines and services', () => {
     expect(facts.pids['catalog']).toHaveLength(2);
     expect(all(facts.pids).filter((pid) => identify(pid) === undefined)).toStrictEqual([]);
     for (const file of ['stack.json', 'secrets.json']) {
-      expect((await stat(join(folder.path, file))).mode & 0o777).toBe(0o600);
+      expect((await stat(join(own.path, file))).mode & 0o777).toBe(0o600);
     }
   });
 
+  it('reaches its gateway at the address in GATEWAY_HOST', async () => {
+    expect(new URL(stack.gateway).hostname).toBe(GATEWAY_HOST);
+    await stack.ready();
+    expect((await readFacts(own)).gateway).toBe(stack.gateway);
+  });
+
   it('restarts a killed service and updates its file of addresses', async () => {
-    const lines: string[] = [];
-    await using stack = await start({ say: (line) => lines.push(line) });
-    const [before] = (await readFacts()).pids['catalog'] ?? [];
-    const bystander = stack.pids()['batches'];
-    await stack.kill('catalog');
+    const before = (await readFacts(own)).pids['batches'];
+    const bystander = stack.pids()['catalog'];
+    await stack.kill('batches');
     const isNew = ({ pids, metrics }: Facts): boolean => {
-      const [pid] = pids['catalog'] ?? [];
-      return pid !== undefined && pid !== before && metrics['catalog']?.[0] === `http://127.0.0.1:${pid}`;
+      const [pid] = pids['batches'] ?? [];
+      return (
+        pid !== undefined && pid !== before?.[0] && metrics['batches']?.[0] === `http://127.0.0.1:${pid}`
+      );
     };
-    await eventually(readFacts, isNew);
-    expect(lines).toContain('catalog died (SIGKILL); starting it again in 200 ms');
-    expect(stack.pids()['batches']).toStrictEqual(bystander);
+    await eventually(() => readFacts(own), isNew);
+    expect(lines).toContain('batches died (SIGKILL); starting it again in 200 ms');
+    expect(stack.pids()['catalog']).toStrictEqual(bystander);
   });
 
   it('keeps a paused service down until it is resumed', async () => {
-    await using stack = await start();
     stack.hold('webhooks');
     await stack.kill('webhooks');
     await new Promise((resolve) => setTimeout(resolve, 400));
@@ -89,12 +116,26 @@ describe('the local stack of engines and services', () => {
     expect(stack.pids()['webhooks']).toHaveLength(1);
   });
 
+  it('goes on beside a second start, which is refused', async () => {
+    const pids = stack.pids();
+    await expect(start({ folder: own })).rejects.toThrow(
+      `A local stack is running already (process ${process.pid}, ${stack.gateway}).`,
+    );
+    expect(stack.pids()).toStrictEqual(pids);
+    expect((await readFacts(own)).gateway).toBe(stack.gateway);
+  });
+});
+
+describe('a local stack of engines and services', () => {
   it('stops the gateway first, and leaves no process and no file of addresses', async () => {
     const stopLog = join(folder.path, 'stops');
     const stack = await start({ environment: { STOP_LOG: stopLog } });
     const pids = all(stack.pids());
     // A service that has not yet said that it serves does not listen to signals yet either.
-    await eventually(readFacts, ({ metrics }) => Object.keys(metrics).length === 4);
+    await eventually(
+      () => readFacts(),
+      ({ metrics }) => Object.keys(metrics).length === 4,
+    );
     await stack[Symbol.asyncDispose]();
     expect((await readFile(stopLog, 'utf8')).split('\n')).toStrictEqual([
       'gateway',
@@ -111,21 +152,16 @@ describe('the local stack of engines and services', () => {
     const stopLog = join(folder.path, 'stops');
     const environment = { STOP_LOG: stopLog, GATEWAY_STOP_MS: '7000' };
     const stack = await start({ environment });
-    await eventually(readFacts, ({ metrics }) => Object.keys(metrics).length === 4);
+    await eventually(
+      () => readFacts(),
+      ({ metrics }) => Object.keys(metrics).length === 4,
+    );
     const startedAt = Date.now();
     await stack[Symbol.asyncDispose]();
     expect(Date.now() - startedAt).toBeLessThan(15_000);
     expect((await readFile(stopLog, 'utf8')).split('\n').filter((name) => name === 'gateway')).toHaveLength(
       1,
     );
-  });
-
-  // On other systems loopback is one address.
-  it.runIf(process.platform === 'linux')('reaches its gateway at the address in GATEWAY_HOST', async () => {
-    await using stack = await start({ environment: { GATEWAY_HOST: '127.0.0.2' } });
-    expect(stack.gateway).toMatch(/^http:\/\/127\.0\.0\.2:\d+$/);
-    await stack.ready();
-    expect((await readFacts()).gateway).toBe(stack.gateway);
   });
 
   it('keeps its secrets over a restart, so that tokens stay valid', async () => {
@@ -174,16 +210,6 @@ describe('a start that cannot succeed', () => {
       /^GATEWAY_HOST, GATEWAY_PORT: cannot listen on nosuch\.invalid, port 18080 \(.*nosuch\.invalid.*\)\.$/,
     );
     await expect(access(join(folder.path, 'data'))).rejects.toThrow('ENOENT');
-  });
-
-  it('is refused beside a running stack, which goes on', async () => {
-    await using stack = await start();
-    const pids = stack.pids();
-    await expect(start()).rejects.toThrow(
-      `A local stack is running already (process ${process.pid}, ${stack.gateway}).`,
-    );
-    expect(stack.pids()).toStrictEqual(pids);
-    expect((await readFacts()).gateway).toBe(stack.gateway);
   });
 
   it('ends when its caller aborts it, and leaves no process', async () => {
