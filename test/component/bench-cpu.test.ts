@@ -8,9 +8,9 @@ import { beginMeasuring, spentBy } from '../../dev/bench/cpu.ts';
 // What this proves: the benchmarks count it where it belongs, whatever else the machine does.
 
 const computing = join(import.meta.dirname, '../support/processes/computing.ts');
-const ms = 500;
+const ms = 250;
 /** The kernel counts to the nanosecond; what is measured is somewhat more than the loop. */
-const [least, most] = [ms * 0.95, ms * 1.5];
+const [least, most] = [ms * 0.95, ms * 1.8];
 
 interface Worker extends AsyncDisposable {
   pid: number;
@@ -73,8 +73,8 @@ describe.skipIf(process.platform !== 'linux')('processor time', () => {
     const spent = end();
     expect(spentBy(spent, 'one')).toBeGreaterThan(least);
     expect(spentBy(spent, 'one')).toBeLessThan(most);
-    expect(spentBy(spent, 'other')).toBeLessThan(ms / 4);
-    expect(spentBy(spent, 'caller')).toBeLessThan(ms / 2);
+    expect(spentBy(spent, 'other')).toBeLessThan(ms / 2);
+    expect(spentBy(spent, 'caller')).toBeLessThan(ms * 0.9);
   });
 
   it('of each thread counts for its process', async () => {
@@ -109,7 +109,7 @@ describe.skipIf(process.platform !== 'linux')('processor time', () => {
     const unnamed = endUnnamed();
     expect(spentBy(named, 'orphan')).toBeGreaterThan(least);
     expect(unnamed.otherMs - named.otherMs).toBeGreaterThan(least);
-    expect(spentBy(unnamed, 'worker')).toBeLessThan(ms / 2);
+    expect(spentBy(unnamed, 'worker')).toBeLessThan(ms * 0.9);
     expect(unnamed.machineMs).toBeGreaterThan(unnamed.otherMs);
   });
 });

@@ -1,8 +1,6 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { text } from 'node:stream/consumers';
 import { openDoor } from '@integration-sync/dev/console-door';
 import { expect, it } from 'vitest';
 import { authSecret, everyScope } from '../support/access-tokens.ts';
@@ -12,15 +10,17 @@ import { passDoor } from '../support/door.ts';
 
 const gatewayUrl = 'http://127.0.0.1:4711/sync/';
 
-const run = (args: string[], gateway = gatewayUrl) =>
-  spawn('npm', ['run', '--silent', 'console', '--', ...args], {
-    cwd: resolve(import.meta.dirname, '../..'),
-    env: { ...process.env, AUTH_JWT_SECRET: authSecret, GATEWAY_URL: gateway },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+const environment = { ...process.env, AUTH_JWT_SECRET: authSecret, GATEWAY_URL: gatewayUrl };
+
+/** Runs the command without npm, which takes longer than the command. */
+const fail = (args: string[], env: NodeJS.ProcessEnv = environment) =>
+  spawnSync(process.execPath, ['dev/console-link.ts', ...args], { env, encoding: 'utf8' });
 
 it('the console command prints one link, which gives a token for an hour with every scope, and ends once the link is opened', async () => {
-  const command = run(['--integration', 'other']);
+  const command = spawn('npm', ['run', '--silent', 'console', '--', '--integration', 'other'], {
+    env: environment,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const ended = once(command, 'exit');
   const [link] = await once(createInterface(command.stdout), 'line');
   expect(link).toMatch(/^http:\/\/127\.0\.0\.1:4711\/sync\/console#open=\d+\.[\w-]{22}$/);
@@ -36,26 +36,17 @@ it('the console command prints one link, which gives a token for an hour with ev
   expect(await ended).toEqual([0, null]);
 });
 
-it('the console command refuses an invalid lifetime, and prints its usage', async () => {
-  const command = run(['--ttl', 'soon']);
-  const [stdout, stderr, [code]] = await Promise.all([
-    text(command.stdout),
-    text(command.stderr),
-    once(command, 'exit'),
-  ]);
-  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+it('the console command refuses an invalid lifetime, and prints its usage', () => {
+  const { status, stdout, stderr } = fail(['--ttl', 'soon']);
+  expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
   expect(stderr).toContain('a ttl looks like 15m');
   expect(stderr).toContain('Usage: npm run --silent console');
 });
 
-it('the console command prints no link to a console on another machine', async () => {
-  const command = run([], 'https://sync.example.com/sync/');
-  const [stdout, stderr, [code]] = await Promise.all([
-    text(command.stdout),
-    text(command.stderr),
-    once(command, 'exit'),
-  ]);
-  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+it('the console command prints no link to a console on another machine', () => {
+  const env = { ...environment, GATEWAY_URL: 'https://sync.example.com/sync/' };
+  const { status, stdout, stderr } = fail([], env);
+  expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
   expect(stderr).toContain('npm run token');
 });
 
