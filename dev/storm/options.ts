@@ -19,7 +19,7 @@ breakages breaks a copy of the services in one way after the other, and tells wh
                            streams lose copies and get them again, beside up to 50
   --profile owners         500 endpoints of 40 integrations, and replicas of webhooks that are killed, frozen for up to a minute, and
                            cut off from NATS or MongoDB for as long
-  --profile brief, cluster-brief   what npm test runs
+  --profile brief, cluster-brief   what npm test runs; breakages: the storm on a deliberate bug
 `;
 
 export type StormChoice = ReturnType<typeof parseStormOptions>;

@@ -10,7 +10,7 @@ it(
   },
   async () => {
     await using folder = await temporaryFolder();
-    const storm = startStorm({ folder: folder.path, seconds: 24, profile: 'brief' });
+    const storm = startStorm({ folder: folder.path, seconds: 18, profile: 'brief' });
     const code = await storm.end;
     expect(storm.output()).toContain('violations: 0');
     expect(code).toBe(0);

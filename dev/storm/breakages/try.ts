@@ -37,7 +37,7 @@ async function isNamed(breakage: Breakage, { say, signal }: Trying): Promise<boo
   // The processes of the storm inherit this variable.
   process.env['STORM_PROGRAMS'] = JSON.stringify(await breakTree(breakage, tree));
   const folder = join(own, 'storm');
-  await runStorm({ seed, seconds, profile: 'brief', without, folder, say: () => undefined, signal });
+  await runStorm({ seed, seconds, profile: 'breakages', without, folder, say: () => undefined, signal });
   const { tallies } = await verify(folder);
   const took = `${Math.round((performance.now() - begunMs) / 1_000)} s`;
   const named = [...tallies].map(([of, { count }]) => `${count} × ${of}`).join(', ') || 'nothing';

@@ -6,7 +6,7 @@ import { writeJson } from '../../process/files.ts';
 import { clockMs } from '../ledger.ts';
 import type { Customer } from './customer.ts';
 
-const askEveryMs = [300, 700] as const;
+const askEveryMs = [600, 1_400] as const;
 /** The length of a round: a new key serves within 10 s, and a removed key ends within 10 s. */
 const roundMs = 13_000;
 

@@ -12,7 +12,7 @@ export interface FeedPage {
 }
 
 const limits = [1, 2, 3, 7, 13, 33, 100] as const;
-const pauseMs = [50, 600] as const;
+const pauseMs = [200, 1_200] as const;
 const pollEveryMs = [300, 1_500] as const;
 const triesMax = 20;
 
