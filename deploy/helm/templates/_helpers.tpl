@@ -145,6 +145,8 @@ takes false, 0 and '' for unset. */}}
 {{- end -}}
 {{- range $setting, $value := mergeOverwrite (dict) $shared .service.env $own }}
 {{- /* Helm reads every number as a floating one, and would write a large one with an exponent. */}}
+{{- /* Helm also reads an unquoted `on` or `off` as true or false. Only CONSOLE has these values. */}}
+{{- if and (eq $setting "CONSOLE") (kindIs "bool" $value) }}{{ $value = ternary "on" "off" $value }}{{ end }}
 - name: {{ $setting }}
   value: {{ ternary (printf "%d" (int64 $value)) (toString $value) (kindIs "float64" $value) | quote }}
 {{- end -}}
