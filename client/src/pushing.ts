@@ -1,6 +1,6 @@
 // Pushes and plans any number of items. Requests are sent one after another, so that of two items with the same id the later one
 // is stored.
-import { boundsAtFirst, bytesAtMost, cut, halve, type Bounds, type Piece } from './splitting.ts';
+import { boundsAtFirst, bytesAtMost, bytesOfAll, cut, halve, type Bounds, type Piece } from './splitting.ts';
 import { RequestFailed } from './errors.ts';
 import type { Send } from './call.ts';
 import type { ItemOf, Kind } from './kinds.ts';
@@ -59,7 +59,8 @@ export function openPushing(send: Send): Pushing {
       if (!isTooLarge(error)) throw error;
       if (texts.length === 1) return tooLarge(kind, texts[0] ?? '', error);
       if (error.code === 'too_many_items') bounds.items = Math.ceil(texts.length / 2);
-      else bounds.bytes = Math.min(bounds.bytes, texts.join().length) / 2;
+      // The refused request may be larger than the bound: other refusals may have lowered the bound since it was sent.
+      else bounds.bytes = Math.min(bounds.bytes, bytesOfAll(texts) / 2);
       const outcome = emptyOutcome();
       for (const half of halve({ texts, from })) {
         append(outcome, await sendPiece(path, kind, half, options), half.from - from);

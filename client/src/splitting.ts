@@ -21,7 +21,7 @@ export function* cut(texts: readonly string[], bounds: Readonly<Bounds>): Genera
     let bytes = 0;
     let to = from;
     while (to < texts.length && to - from < bounds.items) {
-      // A comma counts for each item. A request always has at least one item, whatever the size of the item.
+      // A request always has at least one item, whatever the size of the item.
       bytes += bytesOf(texts[to] ?? '') + 1;
       if (bytes > bounds.bytes && to > from) break;
       to += 1;
@@ -45,6 +45,10 @@ const encoder = new TextEncoder();
 
 const bytesOf = (text: string): number =>
   text.length <= shortCharacters ? bytesAtMost(text) : encoder.encode(text).length;
+
+/** The bytes of a request with these items. A comma counts for each item. */
+export const bytesOfAll = (texts: readonly string[]): number =>
+  texts.reduce((sum, text) => sum + bytesOf(text) + 1, 0);
 
 /** How many bytes a text of this length has at most in UTF-8. */
 export const bytesAtMost = (text: string): number => 3 * text.length;

@@ -79,7 +79,8 @@ class Pushing:
         if error.code == "too_many_items":
             self._bounds.items = (len(piece.texts) + 1) // 2
         else:
-            self._bounds.bytes = min(self._bounds.bytes, sum(len(text) + 1 for text in piece.texts)) / 2
+            # The request may be larger than the bound: other refusals may have lowered it since the request was sent.
+            self._bounds.bytes = min(self._bounds.bytes, sum(len(text) + 1 for text in piece.texts) / 2)
 
     def _request(self, path: str, body: bytes, start: int) -> PushOutcome:
         answer = self._send(Call("POST", path, body))

@@ -75,6 +75,20 @@ it.each([429, 503])(
   },
 );
 
+it('the client halves the size of requests once for each refused size, also if concurrent pushes are too large', async () => {
+  const limit = 16_384;
+  const items = Array.from({ length: 500 }, (_, at) => ({ externalId: `S-${at}`, name: 'x'.repeat(200) }));
+  const { client, asked } = openAsked((one) =>
+    one.body.length > limit ? problem(413, 'body_too_large') : json(created(one)),
+  );
+  await Promise.all(Array.from({ length: 4 }, () => client.push('suppliers', items)));
+  const before = asked.length;
+  await client.push('suppliers', items);
+  const sizes = asked.slice(before).map(({ body }) => body.length);
+  expect(Math.max(...sizes)).toBeGreaterThan(limit / 4);
+  expect(sizes.length).toBeLessThan(20);
+});
+
 it('the client does not repeat a registration of a webhook that may have succeeded', async () => {
   const { client, asked } = openAsked(() => problem(503, 'unavailable'));
   const registration = { url: 'https://erp.example.com/', events: ['sync.completed' as const] };
