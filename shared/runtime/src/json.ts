@@ -1,11 +1,10 @@
 // Parses the bytes of a request as JSON in UTF-8. A byte order mark is tolerated, as RFC 8259 allows.
 import { isUtf8 } from 'node:buffer';
 import { Failure, limits } from '@integration-sync/contracts';
-import type { HideNames } from './json-names.ts';
-import { checkStructure } from './json-structure.ts';
+import { checkStructure, type HideNames } from './json-structure.ts';
 
 const byteOrderMark = '\uFEFF';
-/** In a body with fewer keys no key is hidden (json-names.ts): the body is parsed fast with any keys. */
+/** In a body with fewer keys no key is hidden (json-structure.ts): the body is parsed fast with any keys. */
 const keysMin = 25 * limits.itemsPerPushMax;
 
 /** Parses a body without items, which is small. */

@@ -1,7 +1,7 @@
 import { limits, unknownNamedMax } from '@integration-sync/contracts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { nameHider } from '../../../shared/runtime/src/json-names.ts';
+import { nameHider } from '../../../shared/runtime/src/json-structure.ts';
 import { parseItems } from '../../../shared/runtime/src/json.ts';
 
 const known = ['suppliers', 'externalId', 'name', 'größe', '__proto__'];

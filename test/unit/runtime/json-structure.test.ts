@@ -2,8 +2,7 @@ import { Batch, Failure, limits, Product, Supplier } from '@integration-sync/con
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseItems, parseJson } from '../../../shared/runtime/src/json.ts';
-import { nameHider } from '../../../shared/runtime/src/json-names.ts';
-import { checkStructure } from '../../../shared/runtime/src/json-structure.ts';
+import { checkStructure, nameHider } from '../../../shared/runtime/src/json-structure.ts';
 
 const {
   bodyDepthMax,

@@ -1,7 +1,7 @@
 // Reads the body of a push, and checks all but its items. An error here refuses the whole request.
 import { Failure, limits, refuseIfAny, unknownKeys, type FailureEntry } from '@integration-sync/contracts';
 import { parseItems } from '@integration-sync/runtime/json';
-import { nameHider, type HideNames } from '@integration-sync/runtime/json-names';
+import { nameHider, type HideNames } from '@integration-sync/runtime/json-structure';
 import type { Item, Kind } from '../kind.ts';
 
 export interface PushBody {
@@ -49,7 +49,7 @@ const pushKeys = ({ plural, drafting }: Kind): string[] => [
 ];
 const planKeys = (kind: Kind): string[] => [...pushKeys(kind), 'assume'];
 
-/** By kind, the function that hides unknown keys in the text of a body (json-names.ts). */
+/** By kind, the function that hides unknown keys in the text of a body (json-structure.ts). */
 const hiders = new Map<Kind, HideNames>();
 const hiderOf = (kind: Kind): HideNames =>
   hiders.getOrInsertComputed(kind, () =>
