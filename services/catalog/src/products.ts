@@ -1,7 +1,7 @@
 // The declaration of products for the push and listing engine, and the answer to batches about products.
 import { Product, ResolveProducts, type ResolvedProducts } from '@integration-sync/contracts';
 import type { BusHandler } from '@integration-sync/runtime/bus';
-import { readQuestion, type Fields, type Kind, type Lookup } from '@integration-sync/sync';
+import { readQuestion, type Kind, type Lookup } from '@integration-sync/sync';
 
 export const productsKind = (suppliers: Lookup): Kind => ({
   entityType: 'product',
@@ -13,7 +13,7 @@ export const productsKind = (suppliers: Lookup): Kind => ({
     field: 'supplierExternalId',
     internalId: { name: 'supplierInternalId', prefix: 'sup' },
     notFound: (externalId) => `Supplier with externalId "${externalId}" not found. Sync suppliers first.`,
-    find: (externalIds, { integration }) => existingOf(suppliers, integration, externalIds),
+    find: (externalIds, { integration }) => suppliers.existing(integration, externalIds),
   },
 });
 
@@ -23,7 +23,7 @@ export function resolveProducts(products: Lookup): BusHandler {
     const { externalIds, withOrigin } = readQuestion(ResolveProducts, body);
     const found = withOrigin
       ? await products.read(integration, externalIds)
-      : await existingOf(products, integration, externalIds);
+      : await products.existing(integration, externalIds);
     const answer: ResolvedProducts = {
       products: Array.from(found, ([externalId, { hsCode, country }]) => ({
         externalId,
@@ -36,12 +36,6 @@ export function resolveProducts(products: Lookup): BusHandler {
       logFields: { asked: externalIds.length, found: answer.products.length },
     };
   };
-}
-
-/** Those records of `externalIds` that exist, each with empty fields, because the cache knows only which records exist. */
-async function existingOf(lookup: Lookup, integration: string, externalIds: readonly string[]) {
-  const existing = await lookup.existing(integration, externalIds);
-  return new Map<string, Fields>(Array.from(existing, (externalId) => [externalId, {}]));
 }
 
 const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null);

@@ -39,29 +39,29 @@ function lookUp(all: readonly string[], majority: (asked: number) => readonly st
 
 it('references that a majority of the replica set has are read once', async () => {
   const { asked, lookup } = lookUp(['S-1', 'S-2'], () => ['S-1', 'S-2']);
-  expect(await lookup.existing('acme', ['S-1', 'S-2'])).toEqual(new Set(['S-1', 'S-2']));
+  expect([...(await lookup.existing('acme', ['S-1', 'S-2'])).keys()]).toEqual(['S-1', 'S-2']);
   expect(asked).toHaveLength(1);
 });
 
 it('a missing reference is confirmed by a linearizable read', async () => {
   const { asked, lookup } = lookUp(['S-1'], () => ['S-1']);
-  expect(await lookup.existing('acme', ['S-1', 'S-2'])).toEqual(new Set(['S-1']));
+  expect([...(await lookup.existing('acme', ['S-1', 'S-2'])).keys()]).toEqual(['S-1']);
   expect(asked.at(-1)).toEqual({ readConcern: 'linearizable', ids: [idOf('S-2')] });
 });
 
 it('a reference that only the primary has waits for the majority', async () => {
   const { lookup } = lookUp(['S-1'], (turns) => (turns < 3 ? [] : ['S-1']));
-  expect(await lookup.existing('acme', ['S-1'])).toEqual(new Set(['S-1']));
+  expect([...(await lookup.existing('acme', ['S-1'])).keys()]).toEqual(['S-1']);
 });
 
 it('a reference that is restored at the primary, but still erased at the majority, waits for the majority', async () => {
   const { lookup } = lookUp(['S-1'], (turns) => (turns < 3 ? [`${erased}S-1`] : ['S-1']));
-  expect(await lookup.existing('acme', ['S-1'])).toEqual(new Set(['S-1']));
+  expect([...(await lookup.existing('acme', ['S-1'])).keys()]).toEqual(['S-1']);
 });
 
 it('an erased record satisfies no reference', async () => {
   const { lookup } = lookUp([`${erased}S-1`], () => [`${erased}S-1`]);
-  expect(await lookup.existing('acme', ['S-1'])).toEqual(new Set());
+  expect([...(await lookup.existing('acme', ['S-1'])).keys()]).toEqual([]);
 });
 
 it('a reference that the majority lacks for long makes the push unavailable', async () => {

@@ -12,8 +12,7 @@ import { allOfThem, type FindOptions, type Store } from '@integration-sync/runti
 import { LRUCache } from 'lru-cache';
 import { internalIdOf } from '../ids.ts';
 import type { Fields, Kind } from '../kind.ts';
-import { filtersByIds } from './by-ids.ts';
-import type { RecordDocument } from './record-document.ts';
+import { filtersByIds, type RecordDocument } from './record-document.ts';
 
 export type Lookup = ReturnType<typeof openLookup>;
 
@@ -73,16 +72,18 @@ export function openLookup(store: Store, kind: Pick<Kind, 'plural' | 'idPrefix'>
   };
 
   return {
-    /** The externalIds of existing records, without erased ones. A record that was found is cached for `forMs`. */
-    async existing(integration: string, externalIds: readonly string[]): Promise<Set<string>> {
-      const existing = new Set(
-        externalIds.filter((externalId) => seen().get(name(integration, externalId)) === true),
-      );
+    /**
+     * The existing records, without erased ones, by externalId, with empty fields: the cache, which has a found record for `forMs`,
+     * knows only which records exist.
+     */
+    async existing(integration: string, externalIds: readonly string[]): Promise<Map<string, Fields>> {
+      const known = externalIds.filter((externalId) => seen().get(name(integration, externalId)) === true);
+      const existing = new Map<string, Fields>(known.map((externalId) => [externalId, {}]));
       const unseen = externalIds.filter((externalId) => !existing.has(externalId));
       const start = performance.now();
       const found = unseen.length === 0 ? [] : await find(integration, unseen, false);
       for (const { externalId } of found) {
-        existing.add(externalId);
+        existing.set(externalId, {});
         seen().set(name(integration, externalId), true, { start });
       }
       return existing;
