@@ -211,7 +211,7 @@ describe('judging the items of a push', () => {
       ['f', 5],
       ['g', 6],
     ]);
-    const notThere = { field: 'parent', detail: 'no "gone"', notFound: true };
+    const notThere = { field: 'parent', detail: 'no "gone"', code: 'reference_not_found' };
     expect(rejected).toEqual([
       { position: 1, externalId: 'b', reasons: [notThere] },
       { position: 2, externalId: 'c', reasons: [{ field: 'name', detail: 'name is wrong' }, notThere] },

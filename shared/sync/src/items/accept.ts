@@ -1,8 +1,9 @@
 // Splits the items of a push into accepted and rejected items: an accepted item is valid, and the record that it refers to exists.
-import { own } from './push-body.ts';
+import { pointerPart, quote, unknownAmong, unknownName } from '@integration-sync/contracts';
+import { isObject, own } from './push-body.ts';
 import type { AcceptedItem } from './fold.ts';
 import type { Reason, Rejected } from './push-answer.ts';
-import type { Item, Reference } from '../kind.ts';
+import type { Item, Kind, Reference } from '../kind.ts';
 import type { Verdict } from './validate.ts';
 
 /** The externalIds that the items refer to in `field`, each once. */
@@ -31,7 +32,7 @@ export function acceptItems<Found>(
       const id = referencedId(reference.rule.field, verdict);
       if (id !== undefined && !reference.found.has(id)) {
         const { field, notFound } = reference.rule;
-        reasons.push({ field, detail: notFound(id), notFound: true });
+        reasons.push({ field, detail: notFound(id), code: 'reference_not_found' });
       }
     }
     for (const reasonsAgainst of more) reasons.push(...reasonsAgainst(item));
@@ -39,4 +40,42 @@ export function acceptItems<Found>(
     else rejected.push({ position, externalId, reasons });
   }
   return { accepted, rejected };
+}
+
+/** Rejects an item that sets a field without the field that must be beside it (`companions` of a kind). */
+export function refuseLonely({ companions = {} }: Pick<Kind, 'companions'>): (item: Item) => Reason[] {
+  const pairs = Object.entries(companions);
+  return (item) =>
+    pairs.flatMap(([field, needed]) => {
+      const value = item[field];
+      // If the value of either field is wrong, validate.ts gives the reason.
+      if (typeof value !== 'string' || value === '' || (item[needed] ?? '') !== '') return [];
+      return { field, detail: `${field}: expected none without a ${needed}, got ${quote(value)}` };
+    });
+}
+
+// Unknown fields of items, which are ignored unless the caller asks for strict handling.
+
+const knownFields = ({ schema }: Kind): ReadonlySet<string> => new Set(Object.keys(schema.properties));
+
+/** For strict handling. The texts are cached, as the items of a push often have the same unknown fields. */
+export function refuseUnknown(kind: Kind): (item: Item) => Reason[] {
+  const known = knownFields(kind);
+  const details = new Map<string, string>();
+  return (item) =>
+    unknownAmong(Object.keys(item), known).map((field) => {
+      const detail = details.getOrInsertComputed(field, () => unknownName('field', field, known));
+      return { field, detail, code: 'unknown_field' };
+    });
+}
+
+/** JSON pointers into the body to the unknown fields of an item. */
+export function pointersToUnknown(kind: Kind): (item: unknown, position: number) => string[] {
+  const known = knownFields(kind);
+  return (item, position) =>
+    isObject(item)
+      ? unknownAmong(Object.keys(item), known).map(
+          (field) => `/${kind.plural}/${position}/${pointerPart(field)}`,
+        )
+      : [];
 }

@@ -15,10 +15,8 @@ export interface Reason {
   /** The wrong field; empty if the reason concerns the whole item. */
   field: string;
   detail: string;
-  /** Whether the field is valid, but names a record that does not exist. */
-  notFound?: true;
-  /** Whether the item has a field that its kind of record lacks. */
-  unknown?: true;
+  /** The code in the details of the item; absent if the value is wrong or missing. */
+  code?: 'reference_not_found' | 'unknown_field';
 }
 
 export interface Applied {

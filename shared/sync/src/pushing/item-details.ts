@@ -10,7 +10,7 @@ import {
 import { queryOf, type BusRequest } from '@integration-sync/runtime/bus';
 import type { Counts, Reason, Rejected } from '../items/push-answer.ts';
 import { foldItems } from '../items/fold.ts';
-import { pointersToUnknown } from '../items/unknown-fields.ts';
+import { pointersToUnknown } from '../items/accept.ts';
 import type { KindEngine } from '../engine.ts';
 import type { Kind } from '../kind.ts';
 import type { WrittenRecord } from './push-state.ts';
@@ -64,12 +64,8 @@ export function itemDetailsOf(
 const pointerTo = ({ plural }: Kind, position: number, { field }: Reason): string =>
   `/${plural}/${position}${field === '' ? '' : `/${pointerPart(field)}`}`;
 
-function codeOf(
-  { schema }: Kind,
-  { field, detail, notFound, unknown }: Reason,
-): ItemDetails['problems'][number]['code'] {
-  if (notFound === true) return 'reference_not_found';
-  if (unknown === true) return 'unknown_field';
+function codeOf({ schema }: Kind, { field, detail, code }: Reason): ItemDetails['problems'][number]['code'] {
+  if (code !== undefined) return code;
   if (field === '') return 'not_an_object';
   const { 'x-required': required }: { 'x-required'?: string } = schema.properties[field] ?? {};
   return detail === required ? 'required' : 'wrong_value';

@@ -6,13 +6,11 @@ import { giveWay } from '@integration-sync/runtime/pace';
 import type { StatusChange } from '../action.ts';
 import type { KindEngine } from '../engine.ts';
 import { internalIdOf, internalIdsOf } from '../ids.ts';
-import { acceptItems, referencedIds } from '../items/accept.ts';
+import { acceptItems, referencedIds, refuseLonely, refuseUnknown } from '../items/accept.ts';
 import type { Rejected } from '../items/push-answer.ts';
 import type { PushBody } from '../items/push-body.ts';
 import { gatherRecords, type AcceptedItem, type PushedRecord } from '../items/fold.ts';
-import { refuseLonely } from '../items/companions.ts';
 import { isErased } from '../items/sync-status.ts';
-import { refuseUnknown } from '../items/unknown-fields.ts';
 import type { Stored } from '../records/sort-records.ts';
 import { isFollowed } from './drafting.ts';
 
