@@ -3,7 +3,7 @@ import { shareWork } from '@integration-sync/runtime/batcher';
 import { gaugesOf } from '@integration-sync/runtime/metrics';
 import type { Semaphore } from '@integration-sync/runtime/semaphore';
 import { Counter, type Registry } from 'prom-client';
-import type { Action } from './action.ts';
+import { doneBy, type Action } from './action.ts';
 import type { Counts } from './items/push-answer.ts';
 import type { Journal } from './journal/journal.ts';
 
@@ -12,12 +12,6 @@ interface Observed {
   journal: Pick<Journal, 'backlog'>;
   now: () => number;
 }
-
-const changedBy: Readonly<Record<Action, string>> = {
-  push: 'updated',
-  archive: 'archived',
-  erase: 'erased',
-};
 
 export function openSyncMetrics(registry: Registry, { semaphore, journal, now }: Observed) {
   const registers = [registry];
@@ -55,7 +49,7 @@ export function openSyncMetrics(registry: Registry, { semaphore, journal, now }:
     pushed(kind: string, { created, updated, unchanged, failed }: Counts, action: Action): void {
       const count = (outcome: string, value: number): void => items.inc({ kind, outcome }, value);
       count('created', created);
-      count(changedBy[action], updated - unchanged);
+      count(doneBy[action], updated - unchanged);
       count('unchanged', unchanged);
       count('failed', failed);
     },

@@ -55,17 +55,12 @@ export interface RecordService extends AsyncDisposable {
   readonly metricsUrl: string;
 }
 
-/** Dependencies that tests replace, and the signal that aborts a start. */
-export interface RecordServiceDeps {
+/** Dependencies that tests replace, and what a process gives its start. */
+export interface RecordServiceDeps extends Partial<
+  Pick<ResourcesOptions, 'log' | 'signal' | 'misspelt' | 'onCommand'>
+> {
   now?: () => number;
-  log?: Log;
   onStage?: (stage: Stage) => Promise<void>;
-  /** Aborts a start that waits for NATS or MongoDB. */
-  signal?: AbortSignal;
-  /** Notes for `/readyz` on misspelt settings. */
-  misspelt?: readonly string[];
-  /** Called with every command that is sent to MongoDB. */
-  onCommand?: ResourcesOptions['onCommand'];
 }
 
 /** The parts with which a service opens its handlers. */

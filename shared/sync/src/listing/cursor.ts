@@ -15,11 +15,11 @@ export interface Cursor {
   since: Date | undefined;
   filters: Filters;
   /** The `order` at which the listing ends: records created after its first page belong to the next poll. */
-  until: string | undefined;
+  until?: string | undefined;
   /** The `X-Next-Since` of the first page, which all pages repeat. */
-  nextSince: Date | undefined;
+  nextSince?: Date | undefined;
   /** How many entities matched at the first page. Undefined if the watermark has this number, and in cursors of release 1.1.0. */
-  total: number | undefined;
+  total?: number | undefined;
   /** How many entities the pages up to this one have shown or skipped. */
   shown: number;
 }

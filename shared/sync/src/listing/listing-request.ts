@@ -16,7 +16,7 @@ import { openCursor, sealCursor, type Cursor, type Filters } from './cursor.ts';
 
 export interface PageAsked extends Omit<Cursor, 'after'> {
   /** The last `order` of the page before; undefined for a numbered page, which skips records. */
-  after: string | undefined;
+  after?: string | undefined;
 }
 
 export const skipOf = ({ page, limit, after }: Pick<PageAsked, 'page' | 'limit' | 'after'>): number =>
@@ -52,17 +52,7 @@ export function readPageAsked(
   refuseIfAny(errors);
   if (cursor !== undefined) return cursor;
   const { page, limit, since } = asked;
-  return {
-    page,
-    limit,
-    since,
-    filters,
-    after: undefined,
-    until: undefined,
-    nextSince: undefined,
-    total: undefined,
-    shown: 0,
-  };
+  return { page, limit, since, filters, shown: 0 };
 }
 
 const keptOf = ({ limit, since, filters }: Pick<Cursor, 'limit' | 'since' | 'filters'>) => ({

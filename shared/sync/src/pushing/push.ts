@@ -4,7 +4,7 @@
 import { isStrict, queryErrorsOf } from '@integration-sync/contracts';
 import type { BusReply, BusRequest } from '@integration-sync/runtime/bus';
 import { giveWay, turnToRead } from '@integration-sync/runtime/pace';
-import type { StatusChange } from '../action.ts';
+import { doneBy, type StatusChange } from '../action.ts';
 import type { Engine, KindEngine } from '../engine.ts';
 import { internalIdsOf } from '../ids.ts';
 import { answerItems, answerOf, countItems } from '../items/push-answer.ts';
@@ -85,11 +85,6 @@ export async function plan(_engine: Engine, of: KindEngine, request: BusRequest)
 
 // Archive and erase change the status of the named records, by the same steps as a push.
 
-const words = {
-  archive: { counted: 'archived', status: 'ARCHIVED' },
-  erase: { counted: 'erased', status: 'ERASED' },
-} as const;
-
 export const changeStatus =
   (action: StatusChange) =>
   (engine: Engine, of: KindEngine, request: BusRequest): Promise<BusReply> => {
@@ -98,8 +93,8 @@ export const changeStatus =
       const prepared = await prepareNamed(of, request.integration, externalIds, action);
       const task = { action, asked: false, ...prepared };
       const { syncId, applied, counts } = await carryOut(engine, of, request, task);
-      const { counted, status } = words[action];
-      const { success, errors, records } = answerItems(applied, prepared.rejected, status);
+      const counted = doneBy[action];
+      const { success, errors, records } = answerItems(applied, prepared.rejected, counted.toUpperCase());
       return {
         headers: { 'x-sync-id': syncId },
         body: JSON.stringify({ success, [counted]: applied.length, errors, records }),

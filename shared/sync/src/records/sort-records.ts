@@ -28,10 +28,8 @@ export function sortRecords(
   storedById: ReadonlyMap<string, Stored>,
 ): Sorted {
   const sorted: Sorted = { fresh: [], changed: [], unchanged: [] };
-  // Without stored records, which is the usual case, no id is looked up, because V8 would compute the hash of each id.
-  const isAnyThere = storedById.size > 0;
   for (const record of records) {
-    const stored = isAnyThere ? storedById.get(record.internalId) : undefined;
+    const stored = storedById.get(record.internalId);
     const folded = foldItems(reader, stored?.fields, record.items);
     if (stored === undefined) sorted.fresh.push({ record, folded });
     else (folded.changes.size > 0 ? sorted.changed : sorted.unchanged).push({ record, folded, stored });
