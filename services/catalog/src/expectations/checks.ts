@@ -40,15 +40,13 @@ const runningMsMax = 40_000;
 export function openChecks(options: ChecksOptions): AsyncDisposable {
   const { bus, expectations, now, log } = options;
   const limit = openSemaphore({ max: atOnce }).run;
-  const checkOne = async (read: Expectation): Promise<void> => {
-    const held = await expectations.hold(read, new Date(now()));
-    if (held !== undefined) await check(options, held);
-  };
   const checkAll = async (): Promise<void> => {
     // Without NATS there are no checks: nothing can be announced, and a push may be unfinished only because NATS is away.
     if (!bus.connected) return;
     const due = await expectations.due(new Date(now()), atOnce);
-    const done = await Promise.allSettled(due.map((one) => limit(() => checkOne(one), one.integration)));
+    const done = await Promise.allSettled(
+      due.map((one) => limit(() => check(options, one), one.integration)),
+    );
     const failed: unknown[] = done.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
     if (failed.length > 0)
       log.warn({ err: failed[0], failed: failed.length }, 'a check for overdue pushes failed, trying again');
@@ -58,8 +56,10 @@ export function openChecks(options: ChecksOptions): AsyncDisposable {
   return checks;
 }
 
-async function check(options: ChecksOptions, held: Expectation): Promise<void> {
+async function check(options: ChecksOptions, due: Expectation): Promise<void> {
   const { expectations, onStage, now, log } = options;
+  const held = await expectations.hold(due, new Date(now()));
+  if (held === undefined) return;
   let read = held;
   if (held.overdue?.isAnnounced !== false) {
     const found = await look(options, held);

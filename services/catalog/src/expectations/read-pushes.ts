@@ -1,15 +1,10 @@
 // Reads the newest pushes of a kind from the journal of catalog or of batches.
 import { randomUUID } from 'node:crypto';
-import { limits, type SyncRun } from '@integration-sync/contracts';
+import { limits } from '@integration-sync/contracts';
 import type { RunJournal } from '@integration-sync/sync';
 import type { Expectation } from './expectation-store.ts';
 
-/** Reads the newest pushes of a kind, newest first; with `before`, only pushes whose sync ids sort before it. */
-export type ReadPushes = (of: Sought, before: string | null) => Promise<Pushes>;
-
-export type Pushes = readonly Pick<SyncRun, 'syncId' | 'completedAt'>[];
-
-type Sought = Pick<Expectation, 'integration' | 'entityType' | 'readTo'>;
+export type ReadPushes = ReturnType<typeof readPushesOf>;
 
 /** Pushes from this long before the last check are read again: they were under way, or the clock of their replica was behind. */
 const readAgainMs = 5 * 60 * 1_000;
@@ -20,9 +15,13 @@ const readMax = 50;
 export const readFrom = (at: Date): Date =>
   new Date(at.getTime() - limits.runsKeptDays * 24 * 60 * 60 * 1_000);
 
+/** Reads the newest pushes of a kind, newest first; with `before`, only pushes whose sync ids sort before it. */
 export const readPushesOf =
-  (journals: readonly RunJournal[]): ReadPushes =>
-  async ({ integration, entityType, readTo }, before) => {
+  (journals: readonly RunJournal[]) =>
+  async (
+    { integration, entityType, readTo }: Pick<Expectation, 'integration' | 'entityType' | 'readTo'>,
+    before: string | null,
+  ) => {
     const journal = journals.find(({ entityTypes }) => entityTypes.includes(entityType));
     if (journal === undefined)
       throw new Error(`no service has a journal of pushes of the kind ${entityType}`);
