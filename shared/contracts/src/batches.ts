@@ -36,7 +36,6 @@ export const Batch = Type.Object(
   },
   { title: 'Batch' },
 );
-export type Batch = Static<typeof Batch>;
 
 export const ddsStatuses = ['DRAFT', 'REFERENCED'] as const;
 

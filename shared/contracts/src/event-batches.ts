@@ -60,7 +60,6 @@ export interface EventBatch {
 /** An event in three parts. */
 export interface EventLine {
   id: string;
-  /** `begin.body` is how the event's body begins. All events that begin alike refer to one `Begin` object. */
   begin: Readonly<Begin>;
   /** The event's body after `begin.body`. */
   rest: string;

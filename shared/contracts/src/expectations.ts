@@ -1,6 +1,6 @@
 // Expectations: how often an integration means to push each kind of record. If a push does not come in time, catalog announces
 // `sync.overdue` (services/catalog/src/expectations).
-import { Type, type Static } from 'typebox';
+import { Type, type Static, type TObject } from 'typebox';
 import { instant, nullableInstant } from './fields.ts';
 import { limits } from './limits.ts';
 import type { EntityType } from './pushes.ts';
@@ -47,15 +47,6 @@ export const SetExpectations = Type.Partial(
   ),
   { title: 'SetExpectations', minProperties: 1, additionalProperties: false },
 );
-export type SetExpectations = Static<typeof SetExpectations>;
-
-/** An expectation, as the API shows it to a caller. */
-export interface ShownExpectation {
-  everyHours: number;
-  lastPushAt: string | null;
-  dueAt: string;
-  isOverdue: boolean;
-}
 
 const lastPushAt = nullableInstant(
   'When the last push, archiving or erasing of the kind was answered 200; null if none is known',
@@ -64,17 +55,18 @@ const dueAt = instant(
   'Until when a push is expected: `everyHours` after the last push, or after the expectation was set',
 );
 
+const shown = {
+  everyHours,
+  lastPushAt,
+  dueAt,
+  isOverdue: Type.Boolean({ description: 'Whether `dueAt` has passed without a push' }),
+};
+/** An expectation, as the API shows it to a caller. */
+export type ShownExpectation = Static<TObject<typeof shown>>;
+
 export const Expectations = Type.Object(
   ofKinds(
-    orNull<ShownExpectation>(
-      {
-        everyHours,
-        lastPushAt,
-        dueAt,
-        isOverdue: Type.Boolean({ description: 'Whether `dueAt` has passed without a push' }),
-      },
-      'How often pushes of the kind are expected; null without an expectation',
-    ),
+    orNull<ShownExpectation>(shown, 'How often pushes of the kind are expected; null without an expectation'),
   ),
   { title: 'Expectations' },
 );

@@ -2,8 +2,8 @@
 // `x-required` is the message about a missing value, which suppliers.ts, products.ts and batches.ts give. Null clears an optional
 // field, and an empty text clears an optional text. shared/sync (items/field-changes.ts) says how an absent field, null and an
 // empty text change a stored record.
+import { iso31661 } from 'iso-3166';
 import { Type } from 'typebox';
-import { alpha2Codes, alpha3Codes, meantCodes } from './countries.ts';
 import { limits } from './limits.ts';
 import { parseInstant } from './time.ts';
 
@@ -88,44 +88,36 @@ export const optionalIdentifier = (description: string) =>
     description,
   });
 
-export const optionalCountry = (description: string) =>
-  optionalString({
-    format: 'country',
-    description,
-    'x-expected': 'an assigned ISO 3166-1 alpha-2 country code, such as "DE"',
-  });
+/** An optional text of one of the `formats`. */
+const optionalOf =
+  (format: string, expected: string, bounds: { maxLength?: number } = {}) =>
+  (description: string) =>
+    optionalString({ ...bounds, format, description, 'x-expected': expected });
 
-export const optionalOrigin = (description: string) =>
-  optionalString({
-    format: 'origin',
-    description,
-    'x-expected': 'an assigned ISO 3166-1 country code of two or three letters, such as "DE" or "DEU"',
-  });
-
-export const optionalHsCode = (description: string) =>
-  optionalString({
-    maxLength: textCharactersMax,
-    format: 'hs-code',
-    description,
-    'x-expected': '2 to 12 digits, which dots, spaces and hyphens may separate',
-  });
-
-export const optionalEmail = (description: string) =>
-  optionalString({
-    maxLength: textCharactersMax,
-    format: 'address',
-    description,
-    'x-expected': `an e-mail address of at most ${textCharactersMax} characters, such as "anna@example.com"`,
-  });
-
-export const optionalDate = (description: string) =>
-  optionalString({
-    // A fraction of a second may have any number of digits, so that only `maxLength` bounds the text.
-    maxLength: 64,
-    format: 'day-or-instant',
-    description,
-    'x-expected': 'a calendar day such as "2026-03-31", or an RFC 3339 date-time with Z or an offset',
-  });
+export const optionalCountry = optionalOf(
+  'country',
+  'an assigned ISO 3166-1 alpha-2 country code, such as "DE"',
+);
+export const optionalOrigin = optionalOf(
+  'origin',
+  'an assigned ISO 3166-1 country code of two or three letters, such as "DE" or "DEU"',
+);
+export const optionalHsCode = optionalOf(
+  'hs-code',
+  '2 to 12 digits, which dots, spaces and hyphens may separate',
+  { maxLength: textCharactersMax },
+);
+export const optionalEmail = optionalOf(
+  'address',
+  `an e-mail address of at most ${textCharactersMax} characters, such as "anna@example.com"`,
+  { maxLength: textCharactersMax },
+);
+export const optionalDate = optionalOf(
+  'day-or-instant',
+  'a calendar day such as "2026-03-31", or an RFC 3339 date-time with Z or an offset',
+  // A fraction of a second may have any number of digits, so that only `maxLength` bounds the text.
+  { maxLength: 64 },
+);
 
 export const optionalTexts = (description: string) =>
   Type.Optional(
@@ -144,6 +136,15 @@ export const optionalAmount = (description: string) =>
   Type.Optional(
     nullable('number', { minimum: 0, description, 'x-expected': 'a finite number of 0 or more' }),
   );
+
+const alpha2Codes: ReadonlySet<string> = new Set(iso31661.map((country) => country.alpha2));
+const alpha3Codes: ReadonlySet<string> = new Set(iso31661.map((country) => country.alpha3));
+
+/** The alpha-2 code that a caller means by an alpha-3 code, or by "UK", which is not assigned. */
+const meantCodes: ReadonlyMap<string, string> = new Map([
+  ['UK', 'GB'],
+  ...iso31661.map(({ alpha2, alpha3 }) => [alpha3, alpha2] as const),
+]);
 
 /** Codes match in upper and lower case. Letters beyond ASCII are refused: `toUpperCase` makes ASCII letters of some of them. */
 const isAssigned = (text: string, codes: ReadonlySet<string>): boolean =>

@@ -2,7 +2,6 @@
 export * from './announcers.ts';
 export * from './batches.ts';
 export * from './event-batches.ts';
-export * from './countries.ts';
 export * from './endpoint-metadata.ts';
 export * from './error-codes.ts';
 export * from './events.ts';

@@ -23,7 +23,6 @@ export const Product = Type.Object(
   },
   { title: 'Product' },
 );
-export type Product = Static<typeof Product>;
 
 /** The service batches asks catalog which of these products, which one push names, exist. */
 export const ResolveProducts = Type.Object({

@@ -1,5 +1,5 @@
 // A supplier, as a caller pushes it. The right values of a field: fields.ts.
-import { Type, type Static } from 'typebox';
+import { Type } from 'typebox';
 import {
   optionalCountry,
   optionalEmail,
@@ -26,4 +26,3 @@ export const Supplier = Type.Object(
   },
   { title: 'Supplier' },
 );
-export type Supplier = Static<typeof Supplier>;

@@ -82,7 +82,6 @@ export const RotateSecret = Type.Object(
   },
   { title: 'RotateSecret' },
 );
-export type RotateSecret = Static<typeof RotateSecret>;
 
 export const ReplayEvents = Type.Object(
   {
@@ -246,4 +245,3 @@ export const ReplayAnswer = Type.Object(
   { queued: Type.Integer({ minimum: 0, description: 'How many events will be sent' }) },
   { title: 'ReplayAnswer' },
 );
-export type ReplayAnswer = Static<typeof ReplayAnswer>;

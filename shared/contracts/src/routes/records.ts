@@ -176,11 +176,11 @@ function statusRoute(
   kind: RecordKind,
   change: Pick<Route, 'summary' | 'description' | 'scope' | 'subject'> & {
     verb: 'archive' | 'erase';
-    counted: 'archived' | 'erased';
     schema: TObject;
   },
 ): Route {
-  const { verb, counted, schema, ...said } = change;
+  const { verb, schema, ...said } = change;
+  const counted = `${verb}d`;
   const example = answerExample({ [counted]: 1 }, kind.example, counted.toUpperCase());
   return {
     ...writing(kind, verb),
@@ -193,7 +193,6 @@ function statusRoute(
 const archiveRoute = (kind: RecordKind): Route =>
   statusRoute(kind, {
     verb: 'archive',
-    counted: 'archived',
     summary: `Archive up to ${limits.itemsPerPushMax} ${kind.plural}`,
     description:
       'An archived record stays listed, as ARCHIVED, and can still be referred to. A push of its id restores it. ' +
@@ -241,7 +240,6 @@ export const recordRoutes: readonly Route[] = [
   ...kinds.map(archiveRoute),
   statusRoute(supplierKind, {
     verb: 'erase',
-    counted: 'erased',
     summary: `Erase up to ${limits.itemsPerPushMax} suppliers, as for personal data`,
     description:
       'All fields of the supplier and its externalId are removed. Its internalId stays listed, as ERASED; a second later, ' +
