@@ -20,7 +20,7 @@ async function start(answer: typeof unavailable, forMs: number) {
     connected: true,
     log,
     nats: { isClosed: () => false },
-    stream: { apiPrefix: '$JS.API' },
+    manager: { getOptions: () => ({ apiPrefix: '$JS.API' }) },
   };
   const beganAt = performance.now();
   const made = await patiently(asked, 'stream X', async () => {

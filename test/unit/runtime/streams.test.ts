@@ -37,9 +37,8 @@ function openNats(found: Partial<StreamConfig> = {}, isClustered = true) {
     log: openLog({ service: 'test', level: 'silent' }),
     connected: true,
     nats: { isClosed: () => false },
-    stream: { apiPrefix: '$JS.API' },
     whileConnected: <T>(work: () => Promise<T>) => work(),
-    manager: { streams: parts },
+    manager: { streams: parts, getOptions: () => ({ apiPrefix: '$JS.API' }) },
   } as unknown as Connection;
   return { config, parts, connection };
 }

@@ -108,7 +108,7 @@ async function* readStream(
     'time' in options.from
       ? { start_time: storable(options.from.time) }
       : { seq: Math.max(options.from.sequence, 1) };
-  const leader = options.exact === true ? openLeader(connection, stream, options) : undefined;
+  const leaderHasMore = options.exact === true ? openLeader(connection, stream, options) : undefined;
   const bytesAtOnce = Math.min(options.bytesMax ?? chunkBytesMax, chunkBytesMax);
   let bytesLeft = options.bytesMax ?? Infinity;
   for (let left = options.max ?? Infinity; left > 0;) {
@@ -125,7 +125,7 @@ async function* readStream(
       from = { seq: last.sequence + 1 };
       if (chunk.more) continue;
     }
-    if (leader === undefined || !(await leader.hasMore((from.seq ?? 1) - 1))) return;
+    if ((await leaderHasMore?.((from.seq ?? 1) - 1)) !== true) return;
   }
 }
 
@@ -142,28 +142,28 @@ async function leadersMessage(
   }
 }
 
-/** Asks the stream's leader up to which sequence a read from copies must come. */
+/**
+ * Returns a function that tells whether the stream's leader has messages after `readThrough`. If so, the function first waits until
+ * the copy that is read has them too.
+ */
 function openLeader(connection: Connection, stream: string, { subject, from }: ReadOptions) {
   const since = 'time' in from ? from.time : new Date(0);
   let sequenceWanted: number | undefined;
   let behindSinceMs = 0;
-  return {
-    /** Whether the leader has messages after `readThrough`; if so, first waits until the copy that is read has them too. */
-    async hasMore(readThrough: number): Promise<boolean> {
-      const last = await leadersMessage(connection, stream, { last_by_subj: subject });
-      if (last === null || last.seq <= readThrough || last.time < since) return false;
-      if (sequenceWanted === undefined) {
-        sequenceWanted = last.seq;
-        behindSinceMs = performance.now();
-      }
-      // Messages after `sequenceWanted` were stored after the read asked the leader, so the read need not include them.
-      if (readThrough >= sequenceWanted) return false;
-      if (performance.now() - behindSinceMs > copyBehindMaxMs) {
-        throw unreadable(new Error(`a copy of stream ${stream} has not reached sequence ${sequenceWanted}`));
-      }
-      await wait(copyAgainMs);
-      return true;
-    },
+  return async (readThrough: number): Promise<boolean> => {
+    const last = await leadersMessage(connection, stream, { last_by_subj: subject });
+    if (last === null || last.seq <= readThrough || last.time < since) return false;
+    if (sequenceWanted === undefined) {
+      sequenceWanted = last.seq;
+      behindSinceMs = performance.now();
+    }
+    // Messages after `sequenceWanted` were stored after the read asked the leader, so the read need not include them.
+    if (readThrough >= sequenceWanted) return false;
+    if (performance.now() - behindSinceMs > copyBehindMaxMs) {
+      throw unreadable(new Error(`a copy of stream ${stream} has not reached sequence ${sequenceWanted}`));
+    }
+    await wait(copyAgainMs);
+    return true;
   };
 }
 

@@ -1,5 +1,5 @@
 // One connection to NATS, which reconnects without a limit and knows whether it is up (connectivity.ts).
-import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { jetstreamManager } from '@nats-io/jetstream';
 import { PermissionViolationError, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { parseNatsServers, type NatsOptions } from '../config/index.ts';
 import type { Log } from '../log.ts';
@@ -74,7 +74,6 @@ export async function openConnection(options: ConnectionOptions) {
 
   return {
     nats,
-    stream: jetstream(nats, { ...options.jetstream }),
     manager,
     lister: await jetstreamManager(nats, { ...asking, timeout: listTimeoutMs }),
     inbox,
@@ -130,14 +129,10 @@ function otherServers(nats: NatsConnection, url: string): () => boolean {
   return () => isOneOfSeveral || (nats.info?.connect_urls?.length ?? 0) > 0;
 }
 
-interface StatusHandlers {
-  lost(): void;
-  back(): void;
-  /** Called when nats-server enters lame duck mode. */
-  aboutToEnd(): void;
-  /** Called when the login lacks a permission for a subject. */
-  forbidden(error: PermissionViolationError): void;
-}
+/** `aboutToEnd` is called when nats-server enters lame duck mode, `forbidden` when the login lacks a permission for a subject. */
+type StatusHandlers = Record<'lost' | 'back' | 'aboutToEnd', () => void> & {
+  forbidden: (error: PermissionViolationError) => void;
+};
 
 async function watchStatus(nats: NatsConnection, log: Log, then: StatusHandlers): Promise<void> {
   for await (const status of nats.status()) {

@@ -128,14 +128,13 @@ type Live = ReturnType<typeof openLive>;
 /** The messages that nats-server publishes again, until the reader takes them. */
 function openLive(connection: Connection, { subject, ahead }: FollowOptions, signal: AbortSignal) {
   let waiting: FollowedMessage[] = [];
-  let taken = 0;
   let bytes = 0;
   let hasLost = false;
   let isCut = false;
   let coming: ((comes: boolean) => void) | undefined;
 
   const clear = (): void => {
-    [waiting, taken, bytes] = [[], 0, 0];
+    [waiting, bytes] = [[], 0];
   };
   const wake = (comes: boolean): void => {
     coming?.(comes);
@@ -148,11 +147,7 @@ function openLive(connection: Connection, { subject, ahead }: FollowOptions, sig
       if (followed === undefined) return;
       bytes += followed.body.length;
       waiting.push(followed);
-      if (taken > ahead) {
-        waiting.splice(0, taken);
-        taken = 0;
-      }
-      if (waiting.length - taken > ahead || bytes > aheadBytesMax) {
+      if (waiting.length > ahead || bytes > aheadBytesMax) {
         clear();
         hasLost = true;
       }
@@ -172,12 +167,11 @@ function openLive(connection: Connection, { subject, ahead }: FollowOptions, sig
   return {
     /** The first message that waits and whose sequence is `next` or higher. */
     after(next: number): FollowedMessage | undefined {
-      for (; taken < waiting.length; taken += 1) {
-        const message = waiting[taken];
-        if (message !== undefined && message.sequence >= next) return message;
-        bytes -= message?.body.length ?? 0;
+      for (let [first] = waiting; first !== undefined; [first] = waiting) {
+        if (first.sequence >= next) return first;
+        bytes -= first.body.length;
+        waiting.shift();
       }
-      clear();
       return undefined;
     },
     get hasLost(): boolean {

@@ -68,12 +68,15 @@ export function openInbox(nats: NatsConnection, prefix: string) {
       if (subject === undefined || one.subject === subject) one.reject(reason);
   };
 
-  const onMessage = (answer: Msg, number: string): void => handOn(answer, waiting.get(address + number));
+  const onMessage: OnMessage = (answer, number) => handOn(answer, waiting.get(address + number));
   /** Subscribes to replies. If nats-server refuses, all waiting requests fail, and the next request subscribes again. */
   const listen = (): Subscription =>
-    subscribe(nats, address, onMessage, (error) => {
-      listening = undefined;
-      fail(error);
+    nats.subscribe(`${address}*`, {
+      callback(error, message) {
+        if (error === null) return onMessage(message, message.subject.slice(address.length));
+        listening = undefined;
+        fail(error);
+      },
     });
   const signs = openSigns(nats, address, onMessage);
 
@@ -83,8 +86,7 @@ export function openInbox(nats: NatsConnection, prefix: string) {
       one.silences += 1;
       if (one.silences > silencesMax) one.reject(new GoneSilent());
     }
-  }, signEveryMs);
-  watch.unref();
+  }, signEveryMs).unref();
 
   /** Sends a request and resolves with the reply. Throws `GoneSilent` when no replica works on the request any more. */
   const ask = async (subject: string, { headers, body, timeoutMs, signal }: Question): Promise<Msg> => {
@@ -134,27 +136,12 @@ export function openInbox(nats: NatsConnection, prefix: string) {
       while (waiting.size > 0 && performance.now() < endMs) await wait(quietEveryMs);
       return waiting.size === 0;
     },
-    [Symbol.dispose](): void {
-      clearInterval(watch);
-    },
+    [Symbol.dispose]: () => clearInterval(watch),
   };
 }
 
-type OnMessage = (message: Msg, number: string) => void;
-
 /** `number` is the last token of the subject, which names the request. */
-const subscribe = (
-  nats: NatsConnection,
-  address: string,
-  onMessage: OnMessage,
-  refused: (error: Error) => void,
-): Subscription =>
-  nats.subscribe(`${address}*`, {
-    callback(error, message) {
-      if (error === null) onMessage(message, message.subject.slice(address.length));
-      else refused(error);
-    },
-  });
+type OnMessage = (message: Msg, number: string) => void;
 
 /** Subscribes to signs of life on a separate subject, if NATS permits: the permissions of earlier releases do not allow it. */
 function openSigns(nats: NatsConnection, address: string, onMessage: OnMessage) {

@@ -18,7 +18,7 @@ export type { FollowOptions, Reading } from './follow-stream.ts';
 export type { Level, Levels } from './levels.ts';
 export type { InspectedConsumer, InspectedFacts, InspectedStream } from './inspect.ts';
 export { queryOf, type FollowedMessage, type Headers } from './message.ts';
-export type { OutgoingMessage, Published } from './publish.ts';
+export type { OutgoingMessage } from './publish.ts';
 export type { Reply, RequestOptions } from './request.ts';
 export { NatsRefusal, unheardSubject } from './nats-refusals.ts';
 export { quantityInWords } from './quantities.ts';

@@ -13,7 +13,7 @@ const absentMs = 30_000;
 
 export type Asked = Pick<Connection, 'whileConnected' | 'connected' | 'log'> & {
   nats: Pick<Connection['nats'], 'isClosed'>;
-  stream: Pick<Connection['stream'], 'apiPrefix'>;
+  manager: Pick<Connection['manager'], 'getOptions'>;
 };
 
 /** Repeats `work`, which only asks NATS, until it succeeds. `what` says in log lines what the work is about. */
@@ -25,7 +25,10 @@ export function patiently<T>(connection: Asked, what: string, work: () => Promis
       if (error instanceof JetStreamApiError && !passes(error, forMs)) throw refused(what, error);
       if (forMs - saidAtMs >= waitingLineMs) {
         const missed = connection.connected ? 'jetstream' : 'nats';
-        connection.log.warn({ err: error, what, api: connection.stream.apiPrefix }, `waiting for ${missed}`);
+        connection.log.warn(
+          { err: error, what, api: connection.manager.getOptions().apiPrefix },
+          `waiting for ${missed}`,
+        );
         saidAtMs = forMs;
       }
       return true;

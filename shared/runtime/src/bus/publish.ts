@@ -1,7 +1,7 @@
 // Publishes messages to JetStream: a few singly, but concurrently, or many as an atomic batch. Every message has a `Nats-Msg-Id`,
 // so that publishing again after a time-out stores no duplicate.
 import { randomBytes } from 'node:crypto';
-import { Failure } from '@integration-sync/contracts';
+import { Failure, type PublishAck } from '@integration-sync/contracts';
 import type { ApiError, PubAck } from '@nats-io/jetstream';
 import { nextChunkItems, nextTurn } from '../pace.ts';
 import type { Connection } from './connection.ts';
@@ -15,11 +15,6 @@ export interface OutgoingMessage {
   body: Uint8Array | string;
 }
 
-export interface Published {
-  sequence: number;
-  duplicate: boolean;
-}
-
 /** How long a publish waits for its ack: the stream's leader may be frozen. */
 const ackTimeoutMs = 3_000;
 /** The fewest messages of an atomic batch: nats-server opens a file store for the batch, which takes as long as 15 messages. */
@@ -30,13 +25,10 @@ const batchMessagesMax = 1_000;
 const openBatchesMax = 8;
 const windowMessages = 256;
 
-/** Headers that every message of a batch gets. No value holds a line break. */
-export type BatchHeaders = Readonly<Record<string, string>>;
-
 export function openPublisher(connection: Connection) {
   let open = 0;
 
-  const publishChunk = async (messages: readonly OutgoingMessage[], extra: string): Promise<Published[]> => {
+  const publishChunk = async (messages: readonly OutgoingMessage[], extra: string): Promise<PublishAck[]> => {
     if (messages.length >= atomicMin && open < openBatchesMax) {
       open += 1;
       try {
@@ -58,15 +50,15 @@ export function openPublisher(connection: Connection) {
   };
 
   return {
-    /** Resolves with the sequence of each message once all are stored, now or by an earlier try. */
+    /** Resolves with the sequence of each message once all are stored, now or by an earlier try. No header has a line break. */
     async publishBatch(
       messages: readonly OutgoingMessage[],
-      headers: BatchHeaders = {},
-    ): Promise<Published[]> {
+      headers: Readonly<Record<string, string>> = {},
+    ): Promise<PublishAck[]> {
       const extra = Object.entries(headers)
         .map(([name, value]) => `${name}: ${value}\r\n`)
         .join('');
-      const published: Published[][] = [];
+      const published: PublishAck[][] = [];
       for (let from = 0; from < messages.length; from += batchMessagesMax) {
         published.push(await publishChunk(messages.slice(from, from + batchMessagesMax), extra));
       }
@@ -80,7 +72,7 @@ async function publishAtomically(
   connection: Connection,
   messages: readonly OutgoingMessage[],
   extra: string,
-): Promise<Published[]> {
+): Promise<PublishAck[]> {
   const batchId = newBatchId();
   const linesOf = (message: OutgoingMessage, sequence: number, rest = ''): string =>
     `Nats-Batch-Id: ${batchId}\r\nNats-Batch-Sequence: ${sequence}\r\n${rest}${extra}${idLine(message)}`;
@@ -117,7 +109,7 @@ async function ask(
   { inbox }: Connection,
   { subject, body }: OutgoingMessage,
   headers: RawHeaders,
-): Promise<Published> {
+): Promise<PublishAck> {
   const answer = await inbox.ask(subject, { headers, body, timeoutMs: ackTimeoutMs });
   const { error, seq = 0, duplicate = false }: Partial<PubAck> & { error?: ApiError } = answer.json();
   if (error !== undefined) throw refusalOf(error);
@@ -139,10 +131,10 @@ async function publishSingly(
   connection: Connection,
   messages: readonly OutgoingMessage[],
   extra: string,
-): Promise<Published[]> {
-  const publish = (message: OutgoingMessage): Promise<Published> =>
+): Promise<PublishAck[]> {
+  const publish = (message: OutgoingMessage): Promise<PublishAck> =>
     acknowledged(connection, () => ask(connection, message, new RawHeaders(extra + idLine(message))));
-  const published: Published[] = [];
+  const published: PublishAck[] = [];
   for (let from = 0; from < messages.length; from += windowMessages) {
     published.push(...(await Promise.all(messages.slice(from, from + windowMessages).map(publish))));
   }

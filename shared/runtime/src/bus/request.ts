@@ -2,7 +2,7 @@
 // repeatable request is also sent again if the NATS connection dropped before the reply came.
 import { setTimeout as wait } from 'node:timers/promises';
 import { requestHeaders } from '@integration-sync/contracts';
-import { NoRespondersError, TimeoutError, type Msg } from '@nats-io/nats-core';
+import { NoRespondersError, TimeoutError, type Msg, type MsgHdrs } from '@nats-io/nats-core';
 import { spanning } from '../tracing/index.ts';
 import type { Connection } from './connection.ts';
 import { failureOfRequest, readFailure } from './failures.ts';
@@ -68,7 +68,19 @@ async function ask(connection: Connection, subject: string, options: RequestOpti
     await connection.untilConnected();
     const sentAtMs = performance.now();
     try {
-      const message = await askOnce(connection, subject, { ...options, timeoutMs: endMs - sentAtMs });
+      const timeoutMs = endMs - sentAtMs;
+      if (timeoutMs <= 0) throw new TimeoutError();
+      const headers = (reply: string | undefined): MsgHdrs =>
+        writeHeaders({
+          ...options.headers,
+          [requestHeaders.caller]: reply,
+          // The header has a duration, not a moment, because the clocks of machines differ.
+          [requestHeaders.timeoutMs]: Math.ceil(timeoutMs),
+          [requestHeaders.sentAtMs]: performance.now(),
+          [requestHeaders.promisedMs]: waitedForMs,
+        });
+      const { body, signal } = options;
+      const message = await connection.inbox.ask(subject, { headers, body, timeoutMs, signal });
       absences.end(service);
       return message;
     } catch (error) {
@@ -83,25 +95,6 @@ async function ask(connection: Connection, subject: string, options: RequestOpti
       throw failure;
     }
   }
-}
-
-async function askOnce({ inbox }: Connection, subject: string, options: RequestOptions): Promise<Msg> {
-  const { headers, body, timeoutMs, signal } = options;
-  if (timeoutMs <= 0) throw new TimeoutError();
-  return inbox.ask(subject, {
-    headers: (reply) =>
-      writeHeaders({
-        ...headers,
-        [requestHeaders.caller]: reply,
-        // The header has a duration, not a moment, because the clocks of machines differ.
-        [requestHeaders.timeoutMs]: String(Math.ceil(timeoutMs)),
-        [requestHeaders.sentAtMs]: String(performance.now()),
-        [requestHeaders.promisedMs]: String(waitedForMs),
-      }),
-    body,
-    timeoutMs,
-    signal,
-  });
 }
 
 /** Resolves at `momentMs` by `performance.now()`, never earlier: a timer may fire a millisecond too early. */

@@ -3,11 +3,10 @@
 import type { StreamInfo } from '@nats-io/jetstream';
 import { openPeriodicCheck } from '../periodic-check.ts';
 import type { Connection } from './connection.ts';
-import { describeStream, isSilence, type FoundStream } from './inspect.ts';
+import { describeStream, isSilence, strangenessOf, type FoundStream } from './inspect.ts';
 import { quantityInWords } from './quantities.ts';
 import { codes, isRefusedWith, mendingOf, type Refusal } from './nats-refusals.ts';
 import type { StreamSpec } from './stream-config.ts';
-import { strangenessOf } from './strangers.ts';
 
 export type StreamStanding = ReturnType<typeof standingOf>;
 
