@@ -86,12 +86,11 @@ const everyMs = 5_000;
 export function watchNatsHealth(monitorUrl: string | undefined, log: Log, pollMs = everyMs) {
   if (monitorUrl === undefined) return { notes: () => [], [Symbol.asyncDispose]: () => Promise.resolve() };
   const url = new URL('/healthz', monitorUrl);
-  const stopping = new AbortController();
   let cause: string | undefined;
 
   const check = async (): Promise<void> => {
-    const found = await readHealth(url, stopping.signal);
-    if (found === undefined || found.cause === cause || stopping.signal.aborted) return;
+    const found = await readHealth(url);
+    if (found === undefined || found.cause === cause) return;
     cause = found.cause;
     if (cause === undefined) log.info('nats-server is healthy again');
     else log.error({ cause }, `nats-server is not healthy; ${remedyOf(cause)}`);
@@ -101,10 +100,7 @@ export function watchNatsHealth(monitorUrl: string | undefined, log: Log, pollMs
   return {
     /** A sentence that every caller may read, while nats-server is not healthy; the log has the cause. */
     notes: () => (cause === undefined ? [] : [`NATS is not healthy; ${remedyOf(cause)}.`]),
-    [Symbol.asyncDispose]() {
-      stopping.abort();
-      return checks[Symbol.asyncDispose]();
-    },
+    [Symbol.asyncDispose]: checks[Symbol.asyncDispose],
   };
 }
 
@@ -114,9 +110,9 @@ const remedyOf = (cause: string): string =>
     : 'its /healthz and the logs of the services say why';
 
 /** `cause` says why nats-server is not healthy. Resolves with undefined if its monitoring does not answer: nothing is known then. */
-async function readHealth(url: URL, signal: AbortSignal): Promise<{ cause?: string } | undefined> {
+async function readHealth(url: URL): Promise<{ cause?: string } | undefined> {
   try {
-    const answer = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]) });
+    const answer = await fetch(url, { signal: AbortSignal.timeout(patienceMs) });
     const text = await answer.text();
     if (answer.status !== 503) return {};
     const { error }: { error?: unknown } = JSON.parse(text);
