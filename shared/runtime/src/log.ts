@@ -5,8 +5,6 @@ import { pino } from 'pino';
 import { prettyFactory } from 'pino-pretty';
 import { keepUrgent } from './urgent-lines.ts';
 
-export { urgentLines } from './urgent-lines.ts';
-
 export type Log = pino.Logger;
 
 export interface LogOptions {

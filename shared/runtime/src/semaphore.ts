@@ -25,8 +25,6 @@
 import { openFairQueue, type FairQueue, type QueueLimits } from './fair-queue.ts';
 import { openWatch } from './watch.ts';
 
-export type { QueueLimits } from './fair-queue.ts';
-
 /** `key`: the integration for which the work runs; left out for work of no integration. */
 export type RunInTurn = <T>(work: () => Promise<T>, key?: string) => Promise<T>;
 

@@ -1,6 +1,7 @@
-import { openLog, redactUrl, urgentLines, type LogOptions } from '@integration-sync/runtime/log';
+import { openLog, redactUrl, type LogOptions } from '@integration-sync/runtime/log';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { urgentLines } from '../../../shared/runtime/src/urgent-lines.ts';
 
 function openRecorded(options: Partial<LogOptions> = {}) {
   const lines: string[] = [];

@@ -12,12 +12,10 @@ import { readFiles } from './files.ts';
 
 export { isHttpAddress, parseNatsServers, type NatsServers } from './addresses.ts';
 export { fileReasons } from './files.ts';
-export { listSettings, type Environment, type Setting } from './explain.ts';
+export { listSettings, nearNames, type Environment, type Setting } from './explain.ts';
 export { maskAddresses, maskSettings } from './mask-settings.ts';
-export { nearNames } from './near-names.ts';
 export { natsOptionsOf, natsSettings, type NatsLogin, type NatsOptions, type NatsTls } from './nats.ts';
-export { baseSettings, storeSettings } from './shared-settings.ts';
-export { tracingSettings, type TracingConfig } from './tracing.ts';
+export { baseSettings, storeSettings, tracingSettings, type TracingConfig } from './shared-settings.ts';
 
 /** The error with the problems of the settings, a line each, for the person who starts the process. */
 export class ConfigError extends Error {
