@@ -3,10 +3,17 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openDoor } from '@integration-sync/dev/console-door';
 import { chromium, type BrowserContext } from 'playwright-core';
-import { expect, it } from 'vitest';
-import { browsers, listenTo, openBrowser } from '../support/browser.ts';
+import type { Stack } from '@integration-sync/dev/stack';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { browsersWithProfile, listenTo, openBrowser } from '../support/browser.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { openClient, startTestStack } from '../support/stack.ts';
+
+let system: Stack;
+beforeAll(async () => {
+  system = await startTestStack({ environment: { CONSOLE: 'on' } });
+});
+afterAll(() => system[Symbol.asyncDispose]());
 
 /** Of the profile, the files that hold the text. */
 async function filesWith(folder: string, text: string): Promise<string[]> {
@@ -27,10 +34,9 @@ async function filesWith(folder: string, text: string): Promise<string[]> {
 // Setup: Chromium as a person has it, with a history.
 // What this proves: the history has the link's code, which is good for nothing any more, and nothing on the disk has the token,
 // but what the tab itself keeps for as long as it is there.
-it.each(browsers)(
+it.each(browsersWithProfile)(
   'a link opens the console in %s once, and leaves no token in the history of the browser',
   async (executablePath) => {
-    await using system = await startTestStack({ environment: { CONSOLE: 'on' } });
     await using folder = await temporaryFolder();
     const { integration } = openClient(system);
     const token = system.token({ integration });
@@ -70,8 +76,7 @@ it.each(browsers)(
 
 // Setup: a page by https of another host, so that it has all that a link needs.
 // What this proves: by a link, a page of another machine cannot be made to call a server on the person's own machine.
-it.each(browsers)('a link opens no console of another machine, in %s', async (executablePath) => {
-  await using system = await startTestStack({ environment: { CONSOLE: 'on' } });
+it.each(browsersWithProfile)('a link opens no console of another machine, in %s', async (executablePath) => {
   const elsewhere = 'https://console.example.com';
   await using door = await openDoor({ page: `${elsewhere}/console`, issue: () => 'the-token' });
   await using browser = await openBrowser(executablePath);
