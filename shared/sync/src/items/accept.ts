@@ -1,6 +1,6 @@
 // Splits the items of a push into accepted and rejected items: an accepted item is valid, and the record that it refers to exists.
-import { pointerPart, quote, unknownAmong, unknownName } from '@integration-sync/contracts';
-import { isObject, own } from './push-body.ts';
+import { quote } from '@integration-sync/contracts';
+import { own } from './push-body.ts';
 import type { AcceptedItem } from './fold.ts';
 import type { Reason, Rejected } from './push-answer.ts';
 import type { Item, Kind, Reference } from '../kind.ts';
@@ -52,30 +52,4 @@ export function refuseLonely({ companions = {} }: Pick<Kind, 'companions'>): (it
       if (typeof value !== 'string' || value === '' || (item[needed] ?? '') !== '') return [];
       return { field, detail: `${field}: expected none without a ${needed}, got ${quote(value)}` };
     });
-}
-
-// Unknown fields of items, which are ignored unless the caller asks for strict handling.
-
-const knownFields = ({ schema }: Kind): ReadonlySet<string> => new Set(Object.keys(schema.properties));
-
-/** For strict handling. The texts are cached, as the items of a push often have the same unknown fields. */
-export function refuseUnknown(kind: Kind): (item: Item) => Reason[] {
-  const known = knownFields(kind);
-  const details = new Map<string, string>();
-  return (item) =>
-    unknownAmong(Object.keys(item), known).map((field) => {
-      const detail = details.getOrInsertComputed(field, () => unknownName('field', field, known));
-      return { field, detail, code: 'unknown_field' };
-    });
-}
-
-/** JSON pointers into the body to the unknown fields of an item. */
-export function pointersToUnknown(kind: Kind): (item: unknown, position: number) => string[] {
-  const known = knownFields(kind);
-  return (item, position) =>
-    isObject(item)
-      ? unknownAmong(Object.keys(item), known).map(
-          (field) => `/${kind.plural}/${position}/${pointerPart(field)}`,
-        )
-      : [];
 }

@@ -10,7 +10,7 @@ import {
 import { queryOf, type BusRequest } from '@integration-sync/runtime/bus';
 import type { Counts, Reason, Rejected } from '../items/push-answer.ts';
 import { foldItems } from '../items/fold.ts';
-import { pointersToUnknown } from '../items/accept.ts';
+import { pointersToUnknown } from '../items/unknown-fields.ts';
 import type { KindEngine } from '../engine.ts';
 import type { Kind } from '../kind.ts';
 import type { WrittenRecord } from './push-state.ts';
