@@ -17,6 +17,8 @@ export interface MixedSystem extends AsyncDisposable {
   stop(service: Service, replica: ServiceProcess): Promise<void>;
   /** Replaces all replicas of a service, one at a time. */
   roll(service: Service, release: Release): Promise<void>;
+  /** Whether a replica is being started or ended. */
+  isChanging(): boolean;
   replicasOf(service: Service): readonly ServiceProcess[];
   call(integration: string, method: string, path: string, body?: unknown): Promise<HttpAnswer>;
   /** What `/readyz` of the gateway says, status and body. */
@@ -36,8 +38,14 @@ export async function openMixedSystem(
     if (newest === undefined) throw new Error('no gateway runs');
     return addressIn(newest, 'url');
   };
+  let changes = 0;
+  const changing = (): Disposable => {
+    changes += 1;
+    return { [Symbol.dispose]: () => void (changes -= 1) };
+  };
   const system: MixedSystem = {
     async start(service, release) {
+      using _change = changing();
       const started = running.use(
         await startServiceProcess(programs[release][service], {
           ...environment,
@@ -60,6 +68,7 @@ export async function openMixedSystem(
       return started;
     },
     async stop(service, replica) {
+      using _change = changing();
       replicas[service] = replicas[service].filter((one) => one !== replica);
       expect(await replica.stop()).toBe(0);
     },
@@ -69,6 +78,7 @@ export async function openMixedSystem(
         await system.stop(service, before);
       }
     },
+    isChanging: () => changes > 0,
     replicasOf: (service) => replicas[service],
     call: (integration, method, path, body) =>
       callHttp(

@@ -24,10 +24,13 @@ export interface RollingLoad {
   end(): Promise<void>;
 }
 
-/** Between two requests of a caller: the engines work for other tests too. */
-const restMs = 50;
+/** Between two requests of a caller while a replica is started or ended, and while all replicas stay: the engines work for other tests too. */
+const [restMs, longRestMs] = [50, 250];
 
-export function openRollingLoad({ call }: Pick<MixedSystem, 'call'>, integration: string): RollingLoad {
+type Of = Pick<MixedSystem, 'call' | 'isChanging'>;
+
+export function openRollingLoad({ call, isChanging }: Of, integration: string): RollingLoad {
+  const rest = (): Promise<void> => wait(isChanging() ? restMs : longRestMs);
   const isOver = new AbortController();
   const isPushed = new AbortController();
   const failures: string[] = [];
@@ -61,7 +64,7 @@ export function openRollingLoad({ call }: Pick<MixedSystem, 'call'>, integration
         events.push(`${kind}.${nth % 2 === 0 ? 'created' : 'updated'} ${externalId}`, 'sync.completed');
         if (kind === 'batch' && nth % 2 === 0) events.push(`dds.created ${externalId}`);
       }
-      await wait(restMs);
+      await rest();
     }
   };
   const list = async (): Promise<void> => {
@@ -71,7 +74,7 @@ export function openRollingLoad({ call }: Pick<MixedSystem, 'call'>, integration
       await ask('GET', paths[nth % paths.length] ?? '');
       const last = pushes.at(-1);
       if (last !== undefined) await ask('GET', `/sync-runs/${last.syncId}`);
-      await wait(restMs);
+      await rest();
     }
   };
   const follow = async (): Promise<void> => {
@@ -84,7 +87,7 @@ export function openRollingLoad({ call }: Pick<MixedSystem, 'call'>, integration
       if (isForeign) query = `since=${since}`;
       else if (typeof answer === 'string' || answer.status !== 200) {
         failures.push(`GET /events: ${typeof answer === 'string' ? answer : JSON.stringify(answer.body)}`);
-        await wait(restMs);
+        await rest();
       } else {
         requests += 1;
         const ids: string[] = answer.body.events.map(({ id }: { id: string }) => id);
