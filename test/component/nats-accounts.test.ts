@@ -2,7 +2,7 @@
 // checks no reply subject, and sends answers there with rights of its own.
 import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/transport-node';
-import { expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { granted, ownOfOperators, triedReplies, triedSubjects } from '../support/boundaries.ts';
 import { eventually } from '../support/eventually.ts';
 import {
@@ -156,19 +156,46 @@ it('the tests of logins try at least 400 subjects and at least 40 reply subjects
   expect(new Set(triedReplies).size).toBeGreaterThanOrEqual(40);
 });
 
-it.each(users)(
-  'the login %s reaches only what its account imports, by any subject with any reply subject',
-  async (user) => {
-    await using nats = await startNatsWithUsers();
-    await using victims = await openVictims(nats);
-    await using login = await nats.connectAs(user);
-    await attack(login.nats, ownOfOperators[user]);
-    const { streams, reached } = await victims.look(user);
-    expect(streams).toEqual(victims.streams);
-    expect(reached.filter((subject) => !granted[user].some((one) => one.test(subject)))).toEqual([]);
-  },
-  120_000,
-);
+describe('on one server', () => {
+  const ending = new AsyncDisposableStack();
+  let nats: Logins;
+  let victims: Awaited<ReturnType<typeof openVictims>>;
+  beforeAll(async () => {
+    nats = ending.use(await startNatsWithUsers());
+    victims = ending.use(await openVictims(nats));
+  });
+  afterAll(() => ending.disposeAsync());
+
+  it.each(users)(
+    'the login %s reaches only what its account imports, by any subject with any reply subject',
+    async (user) => {
+      await using login = await nats.connectAs(user);
+      await attack(login.nats, ownOfOperators[user]);
+      const { streams, reached } = await victims.look(user);
+      expect(streams).toEqual(victims.streams);
+      expect(reached.filter((subject) => !granted[user].some((one) => one.test(subject)))).toEqual([]);
+    },
+    120_000,
+  );
+
+  it.each(['gateway', 'webhooks', 'reader'] as const)(
+    'the login %s that requests 10,000 consumers, or sends a subject of 5 KB, harms only its own connection',
+    async (user) => {
+      await using login = await nats.connectAs(user);
+      for (let nth = 0; nth < 10_000; nth += 1) {
+        const subject = `$JS.API.CONSUMER.DURABLE.CREATE.EVENTS.c${nth}`;
+        login.nats.publish(subject, bodiesFor(subject)(`_INBOX_${user}.x`), { reply: `_INBOX_${user}.y` });
+      }
+      await login.nats.flush();
+      const closed = login.nats.status()[Symbol.asyncIterator]().next();
+      login.nats.publish(`events.${'x'.repeat(5_000)}.supplier.created`, '');
+      expect((await closed).value).toMatchObject({ type: expect.stringMatching(/error|disconnect/) });
+      const { streams, reached } = await victims.look(user);
+      expect(streams).toEqual(victims.streams);
+      expect(reached).toEqual([]);
+    },
+  );
+});
 
 it('on a cluster of three, from each of its servers, a login reaches what its account imports and nothing else', async () => {
   await using nats = await startNatsClusterWithUsers();
@@ -183,26 +210,6 @@ it('on a cluster of three, from each of its servers, a login reaches what its ac
     expect(reached.filter((subject) => !granted[user].some((one) => one.test(subject)))).toEqual([]);
   }
 }, 120_000);
-
-it.each(['gateway', 'webhooks', 'reader'] as const)(
-  'the login %s that requests 10,000 consumers, or sends a subject of 5 KB, harms only its own connection',
-  async (user) => {
-    await using nats = await startNatsWithUsers();
-    await using victims = await openVictims(nats);
-    await using login = await nats.connectAs(user);
-    for (let nth = 0; nth < 10_000; nth += 1) {
-      const subject = `$JS.API.CONSUMER.DURABLE.CREATE.EVENTS.c${nth}`;
-      login.nats.publish(subject, bodiesFor(subject)(`_INBOX_${user}.x`), { reply: `_INBOX_${user}.y` });
-    }
-    await login.nats.flush();
-    const closed = login.nats.status()[Symbol.asyncIterator]().next();
-    login.nats.publish(`events.${'x'.repeat(5_000)}.supplier.created`, '');
-    expect((await closed).value).toMatchObject({ type: expect.stringMatching(/error|disconnect/) });
-    const { streams, reached } = await victims.look(user);
-    expect(streams).toEqual(victims.streams);
-    expect(reached).toEqual([]);
-  },
-);
 
 it('the login of a reader of one integration reaches only the listings of that integration', async () => {
   await using conf = await narrowedConf('billing', 'acme');
