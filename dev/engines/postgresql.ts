@@ -48,6 +48,8 @@ const settings: Record<string, string> = {
   'cron.use_background_workers': 'on',
   'cron.log_run': 'off',
   'cron.log_statement': 'off',
+  // A second way to expire documents, beside the cron job: a connection each second.
+  'documentdb.enableBackgroundWorker': 'off',
   // Without this setting PostgreSQL never uses an index for the order of a result.
   'documentdb.alternate_index_handler_name': 'extended_rum',
   'documentdb.enableSchemaValidation': 'on',
