@@ -8,16 +8,9 @@ import type { Profile } from './profile.ts';
  * A hostile receiver never stops talking (`hostile.ts`). A narrow one takes one delivery at a time. A recovering one is
  * gone or dead until it is disabled, and recovers (`recovering.ts`).
  */
+// oxfmt-ignore
 export type Behaviour =
-  | 'steady'
-  | 'flaky'
-  | 'slow'
-  | 'dead'
-  | 'gone'
-  | 'hostile'
-  | 'narrow'
-  | 'recovering'
-  | 'refusing';
+  'steady' | 'flaky' | 'slow' | 'dead' | 'gone' | 'hostile' | 'narrow' | 'recovering' | 'refusing';
 
 export interface EndpointPlan {
   integration: string;
