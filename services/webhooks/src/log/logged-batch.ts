@@ -86,7 +86,8 @@ export function readBatch(stored: FollowedMessage, log: Log): LoggedBatch | unde
 const readTexts = (batch: EventBatch): EventText[] =>
   batch.events(asText).flatMap(({ id, begin, rest }) => {
     const text = begin.body + rest;
-    const head = readUsualHead(text.slice(0, usualHeadBytesMax)) ?? readEvent(bytesOf(text));
+    // The head keeps the string that it was read from in memory. A head read from `text` would keep a copy of each event.
+    const head = readUsualHead(begin.body || rest) ?? readEvent(bytesOf(text));
     if (head === undefined) return [];
     const { event, timestamp } = head;
     return { eventId: eventIdOf(id, batch.eventsThrough), event, timestamp, text };
@@ -103,7 +104,7 @@ export const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1');
 const erasingBytesMax = 1_024;
 /** Measured memory in bytes: of a batch without its message and its decoded events, and of each decoded event. */
 const bytesBeside = 1_500;
-const bytesOfEvent = 500;
+const bytesOfEvent = 560;
 
 export interface EventHead {
   event: string;
