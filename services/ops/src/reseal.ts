@@ -147,7 +147,8 @@ function conclude(
     );
   if (problems.length > 0)
     output.say(
-      'Run this again with the keys that are missing, or have these webhooks deleted and registered again.',
+      'Run this again with the keys that are missing. Once a key is lost, the integrations of these webhooks must rotate the ' +
+        'secrets and set the headers again.',
     );
   return left > 0 || behind > 0 ? exitCodes.wrong : exitCodes.well;
 }

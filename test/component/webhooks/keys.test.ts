@@ -83,6 +83,7 @@ test('without a lost key a webhook waits, and once its secret is rotated gets th
   });
   await client.ask('change', { id, body: { headers } });
   const { body: rotated } = await client.ask('rotate', { id, body: { gracePeriodSeconds: 3_600 } });
+  expect(rotated.previousSecretExpiresAt).toBeNull();
   const [hit] = await receiver.received(1);
   expect(() => new Webhook(rotated.secret).verify(hit?.body ?? '', hit?.headers ?? {})).not.toThrow();
   expect(hit?.headers).toMatchObject({ 'x-token': 'kept' });

@@ -9,7 +9,7 @@ import { applied, begins } from '../../../services/webhooks/src/delivering/deliv
 import type { EndpointQueue } from '../../../services/webhooks/src/delivering/endpoint-queue.ts';
 import { openEndpointCache } from '../../../services/webhooks/src/endpoints/cache.ts';
 import type { Endpoint } from '../../../services/webhooks/src/endpoints/endpoint.ts';
-import { openVault } from '../../../services/webhooks/src/secrets/vault.ts';
+import { openVault, UnknownKey } from '../../../services/webhooks/src/secrets/vault.ts';
 import type { Outcome } from '../../../services/webhooks/src/sending/attempt-outcome.ts';
 import { batchOf, openEndpoint, queueOf } from '../../support/webhook-parts.ts';
 import { secretKey } from '../../support/webhooks.ts';
@@ -310,6 +310,8 @@ it('an attempt that could not be sent, or was cut off, does not count as an atte
     { attempts: 0 },
     ['The proxy is away.'],
   ]);
+  const lost = await make({ throws: new UnknownKey('first', true) });
+  expect([lost.queue.inFlight, lost.event, lost.notes]).toMatchObject([0, { attempts: 0 }, []]);
   const cutOff = await make({
     throws: new Error('given back'),
     inFlight: ({ attempts }) => attempts.abort(),

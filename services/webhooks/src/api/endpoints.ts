@@ -130,7 +130,8 @@ function rotating({ endpoints, vault, changed }: EndpointsOptions): BusHandler {
       });
       if (after === null) continue;
       await changed(after);
-      const previousSecretExpiresAt = expiresAt?.toISOString() ?? null;
+      const former = previousSecrets.find(({ sealed }) => sealed === endpoint.secret);
+      const previousSecretExpiresAt = former?.expiresAt.toISOString() ?? null;
       return json({ ...webhookOf(after), secret, previousSecretExpiresAt });
     }
   };

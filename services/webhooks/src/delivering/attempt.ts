@@ -234,7 +234,8 @@ export class Attempts {
 
   #tryLater(queue: EndpointQueue, delivery: Delivery, error: unknown): void {
     if (queue.cutOff().aborted) return queue.wait(delivery, delivery.dueAt);
-    if (error instanceof Failure) this.#lastTrouble = { detail: error.detail, at: performance.now() };
+    if (error instanceof Failure && error.code === 'unavailable')
+      this.#lastTrouble = { detail: error.detail, at: performance.now() };
     const count = this.#troubles.get(queue) ?? 0;
     this.#troubles.set(queue, count + 1);
     queue.wait(delivery, performance.now() + Math.min(troubleMs * 2 ** count, troubleMsMax));

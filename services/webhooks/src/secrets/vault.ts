@@ -4,13 +4,18 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import { Failure } from '@integration-sync/contracts';
 
-/** The error if this replica lacks the key of a sealed secret. Another replica may have the key. */
+/** The error if this replica lacks the key of a sealed secret. Another replica may have the key, unless the key is lost. */
 export class UnknownKey extends Failure {
-  constructor(keyId: string) {
+  constructor(keyId: string, isLost: boolean) {
     super(
-      'conflict',
-      'The signing secret or the headers of the webhook cannot be decrypted: rotate the secret, and set the headers again.',
-      { cause: new Error(`they were sealed with key "${keyId}", which is not configured`) },
+      isLost ? 'conflict' : 'unavailable',
+      'The signing secret or the headers of the webhook cannot be decrypted: ' +
+        (isLost ? 'rotate the secret, and set the headers again.' : 'this replica lacks a key; try again.'),
+      {
+        cause: new Error(
+          `they were sealed with key "${keyId}", which is ${isLost ? 'lost' : 'not configured'}`,
+        ),
+      },
     );
   }
 }
@@ -29,11 +34,12 @@ export function openVault(keys: string) {
   if (byId === undefined || first === undefined)
     throw new Error('WEBHOOK_SECRET_KEY: expected id:base64,id:base64');
   const [currentId, currentKey] = first;
+  const lostIds = readKeys(keys).flatMap(({ id = '', key }) => (key === undefined ? [id] : []));
 
   return {
     keyIds: [...byId.keys()],
     /** Keys that nobody has any more. Secrets that they sealed cannot be opened until their integrations rotate them. */
-    lostIds: readKeys(keys).flatMap(({ id = '', key }) => (key === undefined ? [id] : [])),
+    lostIds,
     /** Fingerprints of the keys, in the order of `keyIds`. They differ for different keys with the same id, and reveal no key. */
     fingerprints: Array.from(byId, ([id, key]) => ({ id, fingerprint: fingerprintOf(key) })),
     seal(secret: string, endpointId: string): string {
@@ -46,7 +52,7 @@ export function openVault(keys: string) {
       const [, box = ''] = sealed.split(':');
       const keyId = keyIdOf(sealed);
       const key = byId.get(keyId);
-      if (key === undefined) throw new UnknownKey(keyId);
+      if (key === undefined) throw new UnknownKey(keyId, lostIds.includes(keyId));
       const bytes = Buffer.from(box, 'base64');
       const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, ivBytes), {
         authTagLength: tagBytes,
