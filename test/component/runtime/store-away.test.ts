@@ -67,7 +67,7 @@ const operations = (): Record<string, Promise<unknown>> => ({
   writeInChunks: writeInChunks(farms, [{ _id: 'e', visits: 0 }], confirm, (bulk, farm) => bulk.insert(farm)),
   bulkWrite: farms.bulkWrite([{ deleteOne: { filter: { _id: 'd' } } }], { ordered: false }),
   findOneAndUpdate: farms.findOneAndUpdate({ _id: 'a' }, { $inc: { visits: 1 } }),
-  readInChunks: readInChunks(farms.find({}, { singleBatch: true })),
+  readInChunks: readInChunks(farms.find({}, { singleBatch: true, raw: true }), (farm) => farm),
   find: farms.find().sort({ _id: 1 }).toArray(),
   next: farms.find().next(),
   iteration: Array.fromAsync(farms.find()),

@@ -16,13 +16,18 @@ export function openRecords(store: Store, collection: string) {
     async read(integration: string, internalIds: readonly string[]): Promise<Map<string, Stored>> {
       if (internalIds.length === 0) return new Map();
       const found = await readInChunks(
-        records.find<Stored & { _id: string }>(these(integration, internalIds), {
+        records.find(these(integration, internalIds), {
           projection: { fields: 1, push: 1, changed: 1, lastSyncedAt: 1 },
+          raw: true,
           // Hundreds of whole records may be larger than a single batch, which has 16 MB at most.
           batchSize: internalIds.length + 1,
         }),
+        ({ _id, fields, push, changed, lastSyncedAt }): [string, Stored] => [
+          _id,
+          { fields, push, lastSyncedAt, changed },
+        ],
       );
-      return new Map(found.map((stored) => [stored._id, stored]));
+      return new Map(found);
     },
 
     async trace(integration: string, internalIds: readonly string[]): Promise<Map<string, Trace>> {
