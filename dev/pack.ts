@@ -37,7 +37,7 @@ export async function pack(folder: string, names: readonly PackageName[] = packa
       }).toString(),
     );
     await rm(staged, { recursive: true });
-    if (packed === undefined) throw new Error(`npm has packed nothing of ${name}`);
+    if (packed === undefined) throw new Error(`npm pack named no tarball of the package ${name}`);
     made.push(join(folder, packed.filename.replace(/^@/, '').replace('/', '-')));
   }
   return made;

@@ -46,7 +46,7 @@ describe('ENGINES', () => {
   });
 });
 
-describe('the reasons why sources of an engine failed', () => {
+describe('the reasons why MongoDB or NATS came from no source', () => {
   const refusals = [
     { source: 'docker', why: 'Docker does not answer', help: 'install Docker, or start it' },
     { source: 'path', why: 'there is no mongod on PATH', help: '' },

@@ -60,7 +60,7 @@ export const natsSettings = {
     Type.String({
       description:
         'The certificates, in PEM, of the authorities that may sign the certificate of nats-server, in place of the ' +
-        'well-known authorities. NATS_TLS_CA and NATS_TLS_CERT each require TLS.',
+        'well-known authorities. NATS_TLS_CA or NATS_TLS_CERT makes TLS mandatory.',
       check: isCertificates,
       expected: 'one or more certificates in PEM',
       secret: true,
