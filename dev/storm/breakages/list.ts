@@ -162,7 +162,7 @@ services/webhooks/src/api/endpoints.ts
 
 rotated-in-vain change 20
 a rotation gives its caller a secret that signs nothing
-services/webhooks/src/api/endpoints.ts
+services/webhooks/src/api/rotate-secret.ts
 -        $set: { secret: vault.seal(secret, endpoint._id), previousSecrets, isRotated: true },
 +        $set: { secret: endpoint.secret, previousSecrets, isRotated: true },
 

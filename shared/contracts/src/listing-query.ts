@@ -1,4 +1,5 @@
-// The query of a listing: which values its parameters may have, and which parameters are allowed together with a cursor. Pure.
+// The query of a listing: which values its parameters may have, and which parameters are allowed together with a cursor. Pure. The
+// further parameters of a listing of records are in shared/sync, listing/listing-filters.ts.
 import type { FailureEntry } from './failure.ts';
 import { limits } from './limits.ts';
 import { quote } from './quote.ts';

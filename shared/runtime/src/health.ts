@@ -2,12 +2,8 @@
 // before the ack. The gateway asks over NATS, so a service that answers is connected to NATS.
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure, healthSubject, notesSubject, type ServiceName } from '@integration-sync/contracts';
-import type { Registry } from 'prom-client';
-import type { Bus, BusHandler, StreamStanding } from './bus/index.ts';
-import { gaugeByLabel } from './gauges.ts';
-import type { Log } from './log.ts';
+import type { Bus, BusHandler } from './bus/index.ts';
 import { askMonitor } from './nats-monitor.ts';
-import { openPeriodicCheck } from './periodic-check.ts';
 import type { StoreProof } from './store/index.ts';
 
 export interface HealthOptions {
@@ -78,53 +74,6 @@ function openDurability(monitorUrl: string | undefined): () => Promise<void> {
   };
 }
 
-// Polls /healthz of nats-server, if NATS_MONITOR_URL is set. A nats-server with a full disk keeps its connections and acknowledges
-// nothing: only /healthz says why, and only a restart helps.
-
-const everyMs = 5_000;
-
-export function watchNatsHealth(monitorUrl: string | undefined, log: Log, pollMs = everyMs) {
-  if (monitorUrl === undefined) return { notes: () => [], [Symbol.asyncDispose]: () => Promise.resolve() };
-  const url = new URL('/healthz', monitorUrl);
-  let cause: string | undefined;
-
-  const check = async (): Promise<void> => {
-    const found = await readHealth(url);
-    if (found === undefined || found.cause === cause) return;
-    cause = found.cause;
-    if (cause === undefined) log.info('nats-server is healthy again');
-    else log.error({ cause }, `nats-server is not healthy; ${remedyOf(cause)}`);
-  };
-  const checks = openPeriodicCheck(check, { what: 'nats-server', everyMs: pollMs, log });
-
-  return {
-    /** A sentence that every caller may read, while nats-server is not healthy; the log has the cause. */
-    notes: () => (cause === undefined ? [] : [`NATS is not healthy; ${remedyOf(cause)}.`]),
-    [Symbol.asyncDispose]: checks[Symbol.asyncDispose],
-  };
-}
-
-const remedyOf = (cause: string): string =>
-  /write error|no space left/.test(cause)
-    ? 'its disk took no write: make room there, then restart that nats-server'
-    : 'its /healthz and the logs of the services say why';
-
-/** `cause` says why nats-server is not healthy. Resolves with undefined if its monitoring does not answer: nothing is known then. */
-async function readHealth(url: URL): Promise<{ cause?: string } | undefined> {
-  try {
-    const answer = await fetch(url, { signal: AbortSignal.timeout(patienceMs) });
-    const text = await answer.text();
-    if (answer.status !== 503) return {};
-    const { error }: { error?: unknown } = JSON.parse(text);
-    return typeof error === 'string' ? { cause: error } : {};
-  } catch {
-    return undefined;
-  }
-}
-
-// The metrics of streams, and the notes on streams that the gateway shows in /readyz. A note does not make a service unready, as
-// pushes and listings work without streams.
-
 /** Answers the gateway, which asks for the notes of readiness and the identity of the database. A replica without both is silent. */
 export const tellNotes = (
   service: ServiceName,
@@ -137,27 +86,3 @@ export const tellNotes = (
     const told = [...notesNow(), ...(database === undefined ? [] : [{ database }])];
     return told.length === 0 ? undefined : JSON.stringify(told);
   });
-
-export function observeStreams(registry: Registry, bus: Pick<Bus, 'streamStandings'>): void {
-  const open = (name: string, help: string, valueOf: (standing: StreamStanding) => number): void => {
-    const read = () => bus.streamStandings().map((one) => [one.stream, valueOf(one)] as const);
-    gaugeByLabel(registry, { name, help, label: 'stream', read });
-  };
-  open('sync_stream_replicas', 'Copies that a stream is set to have.', ({ replicas }) => replicas);
-  open(
-    'sync_stream_replicas_current',
-    'Copies that have all messages of a stream.',
-    ({ current }) => current,
-  );
-  open('sync_stream_has_leader', 'Whether a stream has a leader.', ({ hasLeader }) => (hasLeader ? 1 : 0));
-  open(
-    'sync_stream_made_seconds',
-    'When a stream was last created, in Unix seconds.',
-    ({ madeAt }) => madeAt.getTime() / 1_000,
-  );
-  open(
-    'sync_stream_differs',
-    'Whether a stream has other copies, days or bytes than the settings of this replica say.',
-    ({ differs }) => (differs ? 1 : 0),
-  );
-}

@@ -6,7 +6,9 @@ import { openBus, type Bus } from './bus/index.ts';
 import { natsOptionsOf, type baseSettings, type storeSettings } from './config/index.ts';
 import type { Log } from './log.ts';
 import { openMetrics } from './metrics.ts';
-import { observeStreams, tellNotes, watchNatsHealth } from './health.ts';
+import { tellNotes } from './health.ts';
+import { watchNatsHealth } from './nats-health.ts';
+import { observeStreams } from './stream-metrics.ts';
 import {
   openStore,
   openStoreProof,

@@ -9,7 +9,7 @@
 // records of a push recovery has counted, because recovery may open and close a push a second time.
 //
 // A push whose records another push has changed first notes in `claims` since when it waits. Each push reads `claims` when it
-// opens the watermark, and lets older claims go first (precedence.ts).
+// opens the watermark, and lets older claims go first (longest-waiting-first.ts).
 import { oneByOne, openBatcher } from '@integration-sync/runtime/batcher';
 import { allOfThem, isFirst, isFound, type Collection, type Store } from '@integration-sync/runtime/store';
 import { syncIdsFrom } from './ids.ts';

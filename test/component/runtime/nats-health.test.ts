@@ -1,6 +1,6 @@
 // What a service says where nats-server's /healthz says 503. The words are those of a nats-server 2.15 with a full disk.
 import { createServer } from 'node:http';
-import { watchNatsHealth } from '@integration-sync/runtime/health';
+import { watchNatsHealth } from '../../../shared/runtime/src/nats-health.ts';
 import { expect, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { openTestLog } from '../../support/log.ts';

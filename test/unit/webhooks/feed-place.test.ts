@@ -2,7 +2,8 @@ import type { Failure } from '@integration-sync/contracts';
 import { openSealer } from '@integration-sync/runtime/seal';
 import { expect, it } from 'vitest';
 import { openWaiters } from '../../../services/webhooks/src/feed/feed.ts';
-import { beginningOf, openPlaces } from '../../../services/webhooks/src/feed/place.ts';
+import { beginningOf } from '../../../services/webhooks/src/feed/beginning.ts';
+import { openPlaces } from '../../../services/webhooks/src/feed/place.ts';
 const secretKeyOf = (id: string, fill: number): string =>
   `${id}:${Buffer.alloc(32, fill).toString('base64')}`;
 

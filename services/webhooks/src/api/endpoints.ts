@@ -1,29 +1,19 @@
-// What callers do with one of their endpoints: read, change, rotate and delete it. How a webhook is shown: webhook-details.ts.
-import {
-  ChangeWebhook,
-  Failure,
-  limits,
-  queryErrorsOf,
-  refuseIfAny,
-  RotateSecret,
-  subjects,
-} from '@integration-sync/contracts';
+// What callers do with one of their endpoints: read, change and delete it. How a webhook is shown: webhook-details.ts.
+import { ChangeWebhook, queryErrorsOf, refuseIfAny, subjects } from '@integration-sync/contracts';
 import { queryOf, type BusHandler } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { AttemptLog } from '../delivering/attempt-log.ts';
 import type { Changed } from '../delivering/endpoint-changes.ts';
 import type { DisabledEvents } from '../endpoints/disabled-events.ts';
-import { type PreviousSecret, previousSecretsMax, servingSecrets } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/endpoint-store.ts';
 import { noCutoff } from '../matching/cutoff.ts';
 import type { WebhookMetrics } from '../metrics.ts';
-import { makeSecret } from '../secrets/signing-secret.ts';
-import { keyIdOf } from '../secrets/vault.ts';
 import { accept, bodyExaminer } from './request-body.ts';
 import { changeOf, dividesEvents, droppedHeaders } from './change.ts';
 import { drilling, type Drill } from './drill.ts';
 import { absent, endpointIdOf, endpointOf, json } from './handlers.ts';
 import { registering, type RegisterOptions } from './register.ts';
+import { rotating } from './rotate-secret.ts';
 import { settingsOf, wrongIn } from './webhook-settings.ts';
 import { testing, type Test } from './test-delivery.ts';
 import { showingOf, webhookOf } from './webhook-details.ts';
@@ -111,39 +101,3 @@ const removing =
     if (!removed) throw absent();
     return {};
   };
-
-function rotating({ endpoints, vault, changed }: EndpointsOptions): BusHandler {
-  const examine = bodyExaminer(RotateSecret, { optional: true });
-  return async (request) => {
-    const { gracePeriodSeconds = limits.gracePeriodSecondsDefault } = accept(examine(request));
-    const secret = makeSecret();
-    for (;;) {
-      const endpoint = await endpointOf(endpoints, request);
-      const expiresAt = gracePeriodSeconds === 0 ? null : new Date(Date.now() + gracePeriodSeconds * 1000);
-      const serving = servingSecrets(endpoint, Date.now());
-      if (expiresAt !== null && serving.length >= previousSecretsMax) throw tooManySecrets(serving);
-      const before = expiresAt === null ? [] : [{ sealed: endpoint.secret, expiresAt }, ...serving];
-      const previousSecrets = before.filter(({ sealed }) => !vault.lostIds.includes(keyIdOf(sealed)));
-      const after = await endpoints.change(endpoint, {
-        $set: { secret: vault.seal(secret, endpoint._id), previousSecrets, isRotated: true },
-        $inc: { version: 1 },
-      });
-      if (after === null) continue;
-      await changed(after);
-      const former = previousSecrets.find(({ sealed }) => sealed === endpoint.secret);
-      const previousSecretExpiresAt = former?.expiresAt.toISOString() ?? null;
-      return json({ ...webhookOf(after), secret, previousSecretExpiresAt });
-    }
-  };
-}
-
-/** Refuses a rotation: no former secret ends before its announced time, unless the caller asks for an earlier end. */
-function tooManySecrets(serving: readonly PreviousSecret[]): Failure {
-  const next = new Date(Math.min(...serving.map(({ expiresAt }) => expiresAt.getTime())));
-  return new Failure(
-    'conflict',
-    `A webhook signs with at most ${previousSecretsMax + 1} secrets at a time, and each of them is still in use: ` +
-      `the next one expires at ${next.toISOString()}. ` +
-      'Rotate after that, or with {"gracePeriodSeconds": 0}, which ends all previous secrets immediately.',
-  );
-}

@@ -1,5 +1,5 @@
-// The event feed: a caller asks for events after a place (an encrypted offset), and gets a page, or waits for an event. place.ts
-// says where a caller without a place begins.
+// The event feed: a caller asks for events after a place (an encrypted offset), and gets a page, or waits for an event. Where a
+// caller begins: beginning.ts.
 import {
   Failure,
   limits,
@@ -23,7 +23,8 @@ import { Counter, type Registry } from 'prom-client';
 import { bytesOf } from '../log/logged-batch.ts';
 import type { LogStream } from '../log/stream.ts';
 import { type Page, readPage } from './page.ts';
-import { beginningOf, openPlaces, type Place, type Places } from './place.ts';
+import { beginningOf } from './beginning.ts';
+import { openPlaces, type Place, type Places } from './place.ts';
 import { openTails, type Tail, watchLostWakes } from './tail.ts';
 
 type FeedBus = Pick<Bus, 'readStream' | 'listen' | 'lastOfEach' | 'maxPayloadBytes'>;

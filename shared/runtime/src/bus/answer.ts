@@ -1,4 +1,5 @@
-// How a replica answers one NATS request: the request waits for the semaphore, and the caller gets a reply in any case.
+// How a replica answers one NATS request: the request must name a valid integration, waits for the semaphore, and the caller gets
+// a reply in any case.
 import {
   Failure,
   integrationPattern,

@@ -1,9 +1,8 @@
 // Splits the items of a push into accepted and rejected items: an accepted item is valid, and the record that it refers to exists.
-import { quote } from '@integration-sync/contracts';
 import { own } from './push-body.ts';
 import type { AcceptedItem } from './fold.ts';
 import type { Reason, Rejected } from './push-answer.ts';
-import type { Item, Kind, Reference } from '../kind.ts';
+import type { Item, Reference } from '../kind.ts';
 import type { Verdict } from './validate.ts';
 
 /** The externalIds that the items refer to in `field`, each once. */
@@ -40,16 +39,4 @@ export function acceptItems<Found>(
     else rejected.push({ position, externalId, reasons });
   }
   return { accepted, rejected };
-}
-
-/** Rejects an item that sets a field without the field that must be beside it (`companions` of a kind). */
-export function refuseLonely({ companions = {} }: Pick<Kind, 'companions'>): (item: Item) => Reason[] {
-  const pairs = Object.entries(companions);
-  return (item) =>
-    pairs.flatMap(([field, needed]) => {
-      const value = item[field];
-      // If the value of either field is wrong, validate.ts gives the reason.
-      if (typeof value !== 'string' || value === '' || (item[needed] ?? '') !== '') return [];
-      return { field, detail: `${field}: expected none without a ${needed}, got ${quote(value)}` };
-    });
 }

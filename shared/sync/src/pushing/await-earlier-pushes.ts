@@ -1,5 +1,5 @@
 // Carries out a writing request after the earlier requests that name one of its records. Several items of one push with the same
-// externalId: items/fold.ts. The queues of this replica: records/record-queues.ts. Over replicas: precedence.ts.
+// externalId: items/fold.ts. The queues of this replica: records/record-queues.ts. Over replicas: longest-waiting-first.ts.
 import { Failure } from '@integration-sync/contracts';
 import type { BusReply, BusRequest } from '@integration-sync/runtime/bus';
 import { turnToRead } from '@integration-sync/runtime/pace';

@@ -8,7 +8,7 @@ import type { StoredDraft, WrittenDraft } from '../records/drafts.ts';
 import type { Engine } from '../engine.ts';
 import { internalIdsOf } from '../ids.ts';
 import { beginRun, type Begun } from './run-lifecycle.ts';
-import { openPrecedence, type Precedence } from './precedence.ts';
+import { openPrecedence, type Precedence } from './longest-waiting-first.ts';
 import type { Writing } from '../records/record-document.ts';
 import { watermarkKeys, type Run, type Written, type WrittenRecord } from './push-state.ts';
 

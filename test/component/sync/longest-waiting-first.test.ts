@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { internalIdOf, newSyncId, packIds } from '../../../shared/sync/src/ids.ts';
 import { openJournal, type Journal } from '../../../shared/sync/src/journal/journal.ts';
-import { openPrecedence, type Precedence } from '../../../shared/sync/src/pushing/precedence.ts';
+import { openPrecedence, type Precedence } from '../../../shared/sync/src/pushing/longest-waiting-first.ts';
 import { openWatermarks, watermarkKey, type Watermarks } from '../../../shared/sync/src/watermarks.ts';
 import { writingEntry } from '../../support/journal-entries.ts';
 import { eventually } from '../../support/eventually.ts';
