@@ -1,5 +1,5 @@
-// Limits the depth and the amount of structure of a JSON text before parsing: 5 MiB of brackets or keys take a parser fifty times
-// as long as a push of that size, and fifty times their bytes of memory. The grammar is left to the parser.
+// Limits the depth and the amount of structure of a JSON text before parsing, and hides its unknown keys: 5 MiB of brackets or keys
+// take a parser fifty times as long as a push of that size, and fifty times their bytes of memory. The grammar is left to the parser.
 import { randomInt } from 'node:crypto';
 import { Failure, limits, unknownNamedMax } from '@integration-sync/contracts';
 
@@ -84,13 +84,13 @@ export function nameHider(known: Iterable<string>): HideNames {
     for (const byte of Buffer.from(name)) hash = hashed(hash, byte);
     isKnown[hash >>> 16] = 1;
   }
-  const stays = (bytes: Uint8Array, from: number, to: number): boolean => {
+  /** Whether a key stays in the text; undefined for an invalid key, for which the parser refuses the text. */
+  const stays = (bytes: Uint8Array, from: number, to: number): boolean | undefined => {
     let hash = seed;
     for (let at = from; at < to; at += 1) {
       const byte = bytes[at] ?? 0;
-      if (byte === backslash) return mayBe(names, bytes.subarray(from, to));
-      // A key with a control character stays, so that the parser refuses the text.
-      if (byte < blank) return true;
+      if (byte === backslash) return isOneOf(names, bytes.subarray(from, to));
+      if (byte < blank) return undefined;
       hash = hashed(hash, byte);
     }
     // An unknown key with the hash of a known key stays, which does no harm.
@@ -117,12 +117,14 @@ export function nameHider(known: Iterable<string>): HideNames {
         depth += 1;
         keptOf[depth] = 0;
       } else if (byte === braceEnd || byte === bracketEnd) depth -= 1;
-      else if (byte === colon && textAt >= 0 && !stays(bytes, textAt + 1, textEnd)) {
+      else if (byte === colon && textAt >= 0) {
+        const staying = stays(bytes, textAt + 1, textEnd);
+        if (staying === undefined) return bytes;
         const keptHere = keptOf[depth] ?? 0;
-        if (depth <= itemDepth && keptHere < unknownNamedMax && kept < unknownKeptMax) {
+        if (!staying && depth <= itemDepth && keptHere < unknownNamedMax && kept < unknownKeptMax) {
           keptOf[depth] = keptHere + 1;
           kept += 1;
-        } else {
+        } else if (!staying) {
           bytes[textAt + 1] = quote;
           bytes.fill(blank, textAt + 2, textEnd + 1);
         }
@@ -136,11 +138,11 @@ export function nameHider(known: Iterable<string>): HideNames {
 
 const hashed = (hash: number, byte: number): number => Math.imul(hash ^ byte, 0x01000193);
 
-/** Whether a key with escapes is one of the names, or is invalid, so that the parser must see the key. */
-function mayBe(names: ReadonlySet<string>, key: Uint8Array): boolean {
+/** Whether a key with escapes is one of the names; undefined for an invalid key. */
+function isOneOf(names: ReadonlySet<string>, key: Uint8Array): boolean | undefined {
   try {
     return names.has(String(JSON.parse(`"${Buffer.from(key).toString()}"`)));
   } catch {
-    return true;
+    return undefined;
   }
 }
