@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { filtersByIds } from '../../../shared/sync/src/records/record-document.ts';
+import { filtersByIds } from '../../../shared/sync/src/records/by-ids.ts';
 
 describe('a filter by ids', () => {
   it('names the integration where a mongos has to find the shard', () => {

@@ -1,6 +1,7 @@
 // Messages and questions to every replica that listens. Their number is not known, so a question collects answers for a given time.
+import { isQuestion } from './caller.ts';
 import type { Connection } from './connection.ts';
-import { isQuestion, readHeaders, writeHeaders, type Headers } from './message.ts';
+import { readHeaders, writeHeaders, type Headers } from './message.ts';
 
 export interface Broadcast {
   subject: string;

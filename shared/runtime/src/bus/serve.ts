@@ -14,7 +14,7 @@ import type { RequestSeen } from '../metrics.ts';
 import { noteShortWork } from '../pace.ts';
 import { openSemaphore, type Semaphore, type SemaphoreOptions } from '../semaphore.ts';
 import { answer, type BusHandler, type RequestInHand } from './answer.ts';
-import { callerOf, isQuestion } from './message.ts';
+import { callerOf, isQuestion } from './caller.ts';
 import type { Connection } from './connection.ts';
 import { announceService, type Identity } from './micro-protocol.ts';
 import { signEveryMs } from './inbox.ts';

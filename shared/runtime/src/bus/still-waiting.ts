@@ -2,7 +2,7 @@
 // its request failed. The answer also carries the caller's clock, which tells the replica the age of that caller's next requests.
 import { requestHeaders } from '@integration-sync/contracts';
 import { headers as natsHeaders, type Msg } from '@nats-io/nats-core';
-import { callerOf, isQuestion } from './message.ts';
+import { callerOf, isQuestion } from './caller.ts';
 
 /** The status by which a process says that it no longer waits for the reply. */
 const givenUpStatus = 410;

@@ -7,7 +7,7 @@
 //   the NATS connection was down                callers may have sent the request again, to another replica
 import { requestHeaders, silentMsHeader } from '@integration-sync/contracts';
 import type { Msg, NatsConnection } from '@nats-io/nats-core';
-import { callerOf } from './message.ts';
+import { callerOf } from './caller.ts';
 import { signOfLife } from './inbox.ts';
 
 /** The wait of one request. Once it is disposed of, the replica sends signs of life for the request again. */

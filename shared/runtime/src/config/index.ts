@@ -12,8 +12,9 @@ import { readFiles } from './files.ts';
 
 export { isHttpAddress, parseNatsServers, type NatsServers } from './addresses.ts';
 export { fileReasons } from './files.ts';
-export { listSettings, nearNames, type Environment, type Setting } from './explain.ts';
+export { listSettings, type Environment, type Setting } from './explain.ts';
 export { maskAddresses, maskSettings } from './mask-settings.ts';
+export { nearNames } from './near-names.ts';
 export { natsOptionsOf, natsSettings, type NatsLogin, type NatsOptions, type NatsTls } from './nats.ts';
 export { baseSettings, storeSettings, tracingSettings, type TracingConfig } from './shared-settings.ts';
 

@@ -4,8 +4,8 @@ import { maskAddresses, type TracingConfig } from '../config/index.ts';
 import type { TracingOptions } from './opentelemetry.ts';
 import type { Tracing } from './span.ts';
 
-export { readTraceparent, spanning, traceIdOf } from './span.ts';
-export type { Attributes, Span, SpanStart, Tracing } from './span.ts';
+export { spanning, type Attributes, type Span, type SpanStart, type Tracing } from './span.ts';
+export { readTraceparent, traceIdOf } from './traceparent.ts';
 
 /** Resolves with undefined if tracing is off. */
 export async function openTracing(options: TracingOptions): Promise<Tracing | undefined> {

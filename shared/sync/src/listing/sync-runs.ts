@@ -100,20 +100,18 @@ function matchesOf(
   };
 }
 
-const shown = Object.fromEntries(
-  [
-    'entityType',
-    'client',
-    'action',
-    'state',
-    'startedAt',
-    'completedAt',
-    'created',
-    'updated',
-    'unchanged',
-    'failed',
-  ].map((name) => [name, 1]),
-);
+const shown = {
+  entityType: 1,
+  client: 1,
+  action: 1,
+  state: 1,
+  created: 1,
+  updated: 1,
+  unchanged: 1,
+  failed: 1,
+  startedAt: 1,
+  completedAt: 1,
+} as const;
 
 const runOf = (entry: Entry): SyncRun => ({
   syncId: entry._id,

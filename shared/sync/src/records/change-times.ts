@@ -6,7 +6,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Log } from '@integration-sync/runtime/log';
 import { writeInChunks, type Collection, type Store } from '@integration-sync/runtime/store';
-import { byTheirIds, filtersByIds, type RecordDocument } from './record-document.ts';
+import { byTheirIds, filtersByIds } from './by-ids.ts';
+import type { RecordDocument } from './record-document.ts';
 
 export const changedIndex = { name: 'last-changed', key: { integration: 1, changedAt: 1 } } as const;
 

@@ -9,7 +9,8 @@ import {
 } from '@integration-sync/runtime/store';
 import { derivedId, orderOf } from '../ids.ts';
 import type { Draft, Drafting, DraftKey } from '../kind.ts';
-import { byTheirIds, filtersByIds, type Writing } from './record-document.ts';
+import { byTheirIds, filtersByIds } from './by-ids.ts';
+import type { Writing } from './record-document.ts';
 
 export interface DraftDocument {
   _id: string;

@@ -4,7 +4,8 @@
 import { allOfThem, duplicateIndexes, writeInChunks, type Collection } from '@integration-sync/runtime/store';
 import type { Fresh, Known } from './sort-records.ts';
 import { orderOf } from '../ids.ts';
-import { byTheirIds, type ByIds, type RecordDocument, type Writing } from './record-document.ts';
+import { byTheirIds, type ByIds } from './by-ids.ts';
+import type { RecordDocument, Writing } from './record-document.ts';
 import { isErased, statusField } from '../items/sync-status.ts';
 
 export function openRecordWrites(records: Collection<RecordDocument>, byIds: ByIds) {

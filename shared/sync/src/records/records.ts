@@ -3,7 +3,8 @@
 // finds no record of another integration.
 import { allOfThem, readInChunks, type Store } from '@integration-sync/runtime/store';
 import type { Stored } from './sort-records.ts';
-import { byTheirIds, filtersByIds, type RecordDocument } from './record-document.ts';
+import { byTheirIds, filtersByIds } from './by-ids.ts';
+import type { RecordDocument } from './record-document.ts';
 import { openRecordWrites } from './record-writes.ts';
 import type { Trace } from './push-outcome.ts';
 

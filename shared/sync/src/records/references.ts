@@ -12,7 +12,8 @@ import { allOfThem, type FindOptions, type Store } from '@integration-sync/runti
 import { LRUCache } from 'lru-cache';
 import { internalIdOf } from '../ids.ts';
 import type { Fields, Kind } from '../kind.ts';
-import { filtersByIds, type RecordDocument } from './record-document.ts';
+import { filtersByIds } from './by-ids.ts';
+import type { RecordDocument } from './record-document.ts';
 
 export type Lookup = ReturnType<typeof openLookup>;
 
