@@ -135,21 +135,11 @@ async function initialise(maker: Maker, root: string, data: string): Promise<voi
     'initialising PostgreSQL',
     `${programs}/initdb -D ${dataInside} --username=postgres --auth=trust --locale=C.UTF-8 --encoding=UTF8 --no-sync`,
   );
-  const extensions = ['documentdb cascade', 'documentdb_extended_rum'].map(
-    (name) => `create extension ${name};`,
-  );
-  const single = [
-    `${programs}/postgres`,
-    '--single',
-    '-D',
-    dataInside,
-    ...settingArguments.map(quote),
-    'postgres',
-  ];
-  await run('adding DocumentDB', `printf '%s\\n' '${extensions.join("' '")}' | ${single.join(' ')}`);
+  const extensions = "'create extension documentdb cascade;' 'create extension documentdb_extended_rum;'";
+  const quoted = settingArguments.map((text) => `'${text}'`).join(' ');
+  const single = `${programs}/postgres --single -D ${dataInside} ${quoted} postgres`;
+  await run('adding DocumentDB', `printf '%s\\n' ${extensions} | ${single}`);
 }
-
-const quote = (text: string): string => `'${text}'`;
 
 /** `101:101` – the uid and gid of the user postgres in the Debian folder. */
 async function ownerOf(root: string): Promise<string> {

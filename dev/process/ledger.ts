@@ -1,8 +1,7 @@
 // A file with the running processes of the starter of a folder. A killed starter leaves its processes running; the next starter
 // finds them here and ends them. It compares pid and start time, so that it ends no other process that got the same pid later.
 //
-// A process that opens a ledger holds the folder's lock: there is one writer, and the entries that it finds
-// are stale.
+// A process that opens a ledger holds the folder's lock: there is one writer, and the entries that it finds are stale.
 import { existsSync, rmSync } from 'node:fs';
 import { Type, type Static } from 'typebox';
 import { endProcess, identify } from './identity.ts';

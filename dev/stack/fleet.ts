@@ -40,12 +40,9 @@ export async function startFleet({
 }: FleetOptions): Promise<Fleet> {
   const replicas: Replica[] = [];
   const stopAll = async (): Promise<void> => {
-    const [gateways, others] = [
-      replicas.filter(isGateway),
-      replicas.filter((replica) => !isGateway(replica)),
-    ];
+    const groups = [replicas.filter(isGateway), replicas.filter((replica) => !isGateway(replica))];
     await stopInTurn(
-      [gateways, others].map((group) => () => Promise.all(group.map(({ child }) => child.stop()))),
+      groups.map((group) => () => Promise.all(group.map(({ child }) => child.stop()))),
       headStartMs,
     );
   };

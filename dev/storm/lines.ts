@@ -1,5 +1,4 @@
-// The lines of each file of the ledger. Times ending in `Ms` are of the shared clock (`ledger.ts`); dates are
-// ISO.
+// The lines of each file of the ledger. Times ending in `Ms` are of the shared clock (`ledger.ts`); dates are ISO.
 import type {
   BatchPushAnswer,
   DdsEntry,

@@ -3,7 +3,7 @@
 import type { DeliveryAttempt } from '@integration-sync/contracts';
 import { bodyHashOf } from '../../../dev/storm/signed.ts';
 import { profiles } from '../../../dev/storm/profile.ts';
-import { noLines, type EventLine, type FaultLine, type Item, type Ledger, type Plural, type PushOutcome, type Sighting } from '../../../dev/storm/lines.ts'; // prettier-ignore
+import { noLines, type EventLine, type FaultLine, type Item, type Ledger, type Plural, type PushOutcome, type Sighting } from '../../../dev/storm/lines.ts'; // oxfmt-ignore
 import type { ViolationClass } from '../../../dev/storm/check/violations.ts';
 
 export const integration = 'storm-a';
