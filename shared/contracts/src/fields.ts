@@ -2,8 +2,8 @@
 // `x-required` is the message about a missing value, which suppliers.ts, products.ts and batches.ts give. Null clears an optional
 // field, and an empty text clears an optional text. shared/sync (items/field-changes.ts) says how an absent field, null and an
 // empty text change a stored record.
-import { iso31661 } from 'iso-3166';
 import { Type } from 'typebox';
+import { alpha2Codes, alpha3Codes, meantCodes } from './countries.ts';
 import { limits } from './limits.ts';
 import { parseInstant } from './time.ts';
 
@@ -136,15 +136,6 @@ export const optionalAmount = (description: string) =>
   Type.Optional(
     nullable('number', { minimum: 0, description, 'x-expected': 'a finite number of 0 or more' }),
   );
-
-const alpha2Codes: ReadonlySet<string> = new Set(iso31661.map((country) => country.alpha2));
-const alpha3Codes: ReadonlySet<string> = new Set(iso31661.map((country) => country.alpha3));
-
-/** The alpha-2 code that a caller means by an alpha-3 code, or by "UK", which is not assigned. */
-const meantCodes: ReadonlyMap<string, string> = new Map([
-  ['UK', 'GB'],
-  ...iso31661.map(({ alpha2, alpha3 }) => [alpha3, alpha2] as const),
-]);
 
 /** Codes match in upper and lower case. Letters beyond ASCII are refused: `toUpperCase` makes ASCII letters of some of them. */
 const isAssigned = (text: string, codes: ReadonlySet<string>): boolean =>
