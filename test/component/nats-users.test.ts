@@ -100,7 +100,10 @@ describe('with the permissions of deploy/nats', () => {
     await system.call(two, 'POST', '/suppliers', suppliers(60, 'A'));
     await receiver.received(120, { withinMs: 30_000 });
     expect((await system.call(two, 'DELETE', `/webhook-events/${other.body.id}`)).status).toBe(204);
-    expect((await system.call(two, 'GET', `${path}/deliveries`)).body.total).toBeGreaterThan(0);
+    await eventually(
+      async () => (await system.call(two, 'GET', `${path}/deliveries`)).body.total,
+      (total) => total > 0,
+    );
 
     receiver.behave(answer(500));
     await system.call(two, 'POST', '/suppliers', suppliers(3, 'H'));
