@@ -13,7 +13,8 @@ it('an endpoint whose change was not broadcast is read from MongoDB again after 
   const cache = openEndpointCache({ findAll: async () => [stored] }, vault);
   // lru-cache keeps the `performance` that it finds at its import, which fake timers replace.
   vi.useRealTimers();
-  const begun = performance.now();
+  // Of whole milliseconds, differences are exact.
+  const begun = Math.ceil(performance.now());
   using clock = vi.spyOn(performance, 'now');
   const urlAfter = async (ms: number) => {
     clock.mockReturnValue(begun + ms);
