@@ -15,7 +15,8 @@ import { openEngine, openKind, type Engine, type EngineOptions, type KindEngine 
 import { steadyClock, type Clock } from './clock.ts';
 import type { Kind } from './kind.ts';
 import { openListing } from './listing/listing.ts';
-import { draftListing, recordListing } from './listing/record-listing.ts';
+import { draftListing } from './listing/draft-listing.ts';
+import { recordListing } from './listing/record-listing.ts';
 import {
   answerRun,
   answerRuns,

@@ -1,4 +1,4 @@
-// The errors that a journal entry keeps: those of the first failed items, with shortened texts.
+// The errors that a journal entry keeps until it expires: those of the first failed items, with shortened texts.
 import { limits, type RunError } from '@integration-sync/contracts';
 import { errorOf, inPushedOrder, type Rejected } from '../items/push-answer.ts';
 

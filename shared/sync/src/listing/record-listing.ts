@@ -1,11 +1,10 @@
-// How two listings show their entities: records, with a name or whole (`details`), and drafts. Their order and pages: listing.ts.
+// How a listing shows records, with a name or whole (`details`). Their order and pages: listing.ts.
 import type { ListingEntity, RecordDetails } from '@integration-sync/contracts';
 import type { KindEngine } from '../engine.ts';
 import { internalIdOf, syncIdOf } from '../ids.ts';
 import { fieldNames, type Fields } from '../kind.ts';
 import type { ListingRule } from './listing.ts';
-import { draftNarrowing, recordNarrowing } from './listing-filters.ts';
-import type { DraftDocument } from '../records/drafts.ts';
+import { recordNarrowing } from './listing-filters.ts';
 import type { RecordDocument } from '../records/record-document.ts';
 import { statusField, statusOf } from '../items/sync-status.ts';
 
@@ -54,16 +53,5 @@ export function recordListing(of: KindEngine): ListingRule<RecordDocument> {
       fields: ['integration', 'externalId', 'fields', 'push', 'lastSyncedAt', 'changedAt'],
       entityOf: (document) => ({ ...entityOf(document), details: detailsOf(document) }),
     },
-  };
-}
-
-export function draftListing(of: KindEngine): ListingRule<DraftDocument> {
-  const { plural, drafting } = of.kind;
-  if (drafting === undefined) throw new Error(`the kind ${plural} has no drafts`);
-  return {
-    name: drafting.collection,
-    narrowing: draftNarrowing(of, drafting.idPrefix),
-    fields: ['entry'],
-    entityOf: ({ entry }) => drafting.shown(entry),
   };
 }
