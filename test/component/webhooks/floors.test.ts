@@ -106,12 +106,23 @@ it('an offset that a former owner stored late is read by a later owner, unless a
   if (former === undefined || owner === undefined) throw new Error('no claims');
   const behind = new Map([['wh_1', { sequence: 5, index: 0, epoch: 0, open: [] }]]);
   await offsets.save('acme', former, behind);
-  expect([...(await offsets.ofPartitions([0])).keys()]).toEqual(['acme']);
+  expect([...(await offsets.ofPartitions([former])).keys()]).toEqual(['acme']);
   expect(await offsets.termsIn([0])).toEqual([{ _id: 'acme', partition: 0, term: 1 }]);
   expect(await offsets.termsIn([1])).toEqual([]);
   await offsets.save('acme', owner, new Map());
   await offsets.save('acme', former, behind);
-  expect([await offsets.termsIn([0]), await offsets.ofPartitions([0])]).toEqual([[], new Map()]);
+  expect([await offsets.termsIn([0]), await offsets.ofPartitions([owner])]).toEqual([[], new Map()]);
+});
+
+it('a former owner that froze while it released a partition removes no offset that a new owner has read', async () => {
+  const offsets = await openOffsets(store, stream);
+  const [former, owner, next] = [1, 2, 3].map((term) => ({ partition: 0, term, stream: 'log' }));
+  if (former === undefined || owner === undefined || next === undefined) throw new Error('no claims');
+  const behind = new Map([['wh_1', { sequence: 5, index: 0, epoch: 0, open: [] }]]);
+  await offsets.save('acme', former, behind);
+  await offsets.ofPartitions([owner]);
+  await offsets.save('acme', former, new Map());
+  expect(await offsets.ofPartitions([next])).toEqual(new Map([['acme', behind]]));
 });
 
 describe('after a restore of the log from a copy with 890 messages', () => {
@@ -141,7 +152,7 @@ describe('after a restore of the log from a copy with 890 messages', () => {
     const offsets = await openOffsets(store, restored);
     const behind = new Map([['wh_1', { sequence: 5, index: 0, epoch: 0, open: [] }]]);
     await offsets.save('acme', { partition: 0, term: 1, stream: 'log' }, behind);
-    expect(await offsets.ofPartitions([0])).toEqual(new Map());
+    expect(await offsets.ofPartitions([{ partition: 0, term: 1 }])).toEqual(new Map());
   });
 
   it('an endpoint with an offset after the end of the copy begins there, and keeps its open events that the copy has', async () => {

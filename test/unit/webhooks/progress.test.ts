@@ -187,7 +187,7 @@ it('an offset that was stored for the next owner is removed if the release of th
   expect([saved.length, progress.follows(integration)]).toEqual([2, false]);
 });
 
-it('an offset that a former owner has stored late is removed, but no offset of this owner', async () => {
+it('an offset that a former owner has stored late is removed, but no offset of a later owner', async () => {
   const { queue, progress, saved, terms } = setUp();
   await using _progress = progress;
   terms.push({ _id: 'acme', partition: 0, term: 0 });
@@ -198,7 +198,7 @@ it('an offset that a former owner has stored late is removed, but no offset of t
   expect(saved.splice(0)).toHaveLength(2);
   await pause(61_000);
   expect(saved.splice(0)).toEqual([undefined]);
-  terms.splice(0, 1, { _id: 'acme', partition: 0, term: 1 });
+  terms.splice(0, 1, { _id: 'acme', partition: 0, term: 2 });
   await pause(121_000);
   expect(saved).toEqual([]);
 });

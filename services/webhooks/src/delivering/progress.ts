@@ -190,8 +190,9 @@ export class Progress implements AsyncDisposable {
   }
 
   /**
-   * Removes offsets that a former owner stored too late, because it froze: the next owner would begin at them. The second check
-   * that finds an offset removes it, because soon after a claim the queues of the partition are not open yet.
+   * Removes offsets that no queue of this replica follows: a former owner stored them too late, because it froze, or their endpoint
+   * was deleted. The next owner would begin at them. The second check that finds an offset removes it, because soon after a claim
+   * the queues of the partition are not open yet.
    */
   async #removeLate(): Promise<void> {
     const { active, owned, offsets } = this.#options;
@@ -201,7 +202,7 @@ export class Progress implements AsyncDisposable {
     for (const { _id: name, partition, term } of await offsets.termsIn([...owned.keys()])) {
       const claim = owned.get(partition);
       const integration = active.get(name);
-      if (claim === undefined || term >= claim.term) continue;
+      if (claim === undefined || term > claim.term) continue;
       if (integration !== undefined && this.follows(integration)) continue;
       if (before.get(name) === claim.term) await offsets.save(name, claim, new Map());
       else this.#late.set(name, claim.term);

@@ -75,9 +75,23 @@ export async function openOffsets(store: Store, stream: OffsetsStream) {
   const behindIn = (partitions: readonly number[]) =>
     collection.find({ isBehind: true, partition: { $in: [...partitions] } });
 
+  /**
+   * The floor of an owner may pass events of an endpoint that was behind at the claim, as MongoDB has the endpoint's offset. A
+   * former owner that froze while it released the partition would store offsets without an endpoint that it believes caught up.
+   */
+  const refuseFormer = async ({ partition, term }: Pick<StoredOffsets, 'partition' | 'term'>) => {
+    const older = { isBehind: true, partition, term: { $lt: term } };
+    // Repeated, as one of the databases skips a document that another operation is changing.
+    while ((await collection.updateMany(older, { $set: { term } })).matchedCount > 0);
+  };
+
   return {
-    async ofPartitions(partitions: readonly number[]): Promise<OffsetsByIntegration> {
-      const found = await behindIn(partitions).toArray();
+    /** The offsets of partitions that this replica has claimed. From now on no former owner replaces them. */
+    async ofPartitions(
+      claims: readonly Pick<StoredOffsets, 'partition' | 'term'>[],
+    ): Promise<OffsetsByIntegration> {
+      await Promise.all(claims.map(refuseFormer));
+      const found = await behindIn(claims.map(({ partition }) => partition)).toArray();
       // To find a restore, the newest message stored for a partition suffices: owners note a restore before they store offsets.
       const byPartition = Map.groupBy(found, ({ partition }) => partition);
       await stream.verify(Array.from(byPartition.values(), newestOf));

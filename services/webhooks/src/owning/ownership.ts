@@ -208,7 +208,7 @@ export class Ownership implements AsyncDisposable {
     if (claimed.length === 0) return;
     const taken = claimed.map((claim) => Object.assign(claim, { through: claim.floor }));
     // If reading the offsets fails, the next check claims the partitions again: in MongoDB, this replica is already their owner.
-    const stored = await offsets.ofPartitions(numbersOf(taken));
+    const stored = await offsets.ofPartitions(taken);
     for (const one of taken) owned.set(one.partition, one);
     try {
       await changes.onTaken(taken, stored);
