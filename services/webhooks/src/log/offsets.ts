@@ -49,6 +49,8 @@ export interface StoredOffsets {
   newest?: NewestMessage;
 }
 
+type Claimed = Pick<StoredOffsets, 'partition' | 'term'>;
+
 /** Offsets by integration, then by endpoint. */
 export type OffsetsByIntegration = ReadonlyMap<string, ReadonlyMap<string, StoredOffset>>;
 
@@ -72,33 +74,30 @@ export async function openOffsets(store: Store, stream: OffsetsStream) {
     return new Map(known.map(([id, offset]) => [id, within(offset, through)]));
   };
 
-  const behindIn = (partitions: readonly number[]) =>
-    collection.find({ isBehind: true, partition: { $in: [...partitions] } });
-
   /**
    * The floor of an owner may pass events of an endpoint that was behind at the claim, as MongoDB has the endpoint's offset. A
    * former owner that froze while it released the partition would store offsets without an endpoint that it believes caught up.
    */
-  const refuseFormer = async ({ partition, term }: Pick<StoredOffsets, 'partition' | 'term'>) => {
-    const older = { isBehind: true, partition, term: { $lt: term } };
+  const refuseFormer = async (term: number, partitions: readonly number[]): Promise<void> => {
+    const older = { ...behindIn(partitions), term: { $lt: term } };
     // Repeated, as one of the databases skips a document that another operation is changing.
     while ((await collection.updateMany(older, { $set: { term } })).matchedCount > 0);
   };
 
   return {
     /** The offsets of partitions that this replica has claimed. From now on no former owner replaces them. */
-    async ofPartitions(
-      claims: readonly Pick<StoredOffsets, 'partition' | 'term'>[],
-    ): Promise<OffsetsByIntegration> {
-      await Promise.all(claims.map(refuseFormer));
-      const found = await behindIn(claims.map(({ partition }) => partition)).toArray();
+    async ofPartitions(claims: readonly Claimed[]): Promise<OffsetsByIntegration> {
+      const byTerm = Map.groupBy(claims, ({ term }) => term);
+      await Promise.all(Array.from(byTerm, ([term, some]) => refuseFormer(term, some.map(partitionOf))));
+      const found = await collection.find(behindIn(claims.map(partitionOf))).toArray();
       // To find a restore, the newest message stored for a partition suffices: owners note a restore before they store offsets.
       const byPartition = Map.groupBy(found, ({ partition }) => partition);
       await stream.verify(Array.from(byPartition.values(), newestOf));
       return new Map(found.map((one) => [one._id, read(one)]));
     },
     termsIn: (partitions: readonly number[]) =>
-      behindIn(partitions)
+      collection
+        .find(behindIn(partitions))
         .project<Pick<StoredOffsets, '_id' | 'partition' | 'term'>>({ partition: 1, term: 1 })
         .toArray(),
     async of(integration: string): Promise<ReadonlyMap<string, StoredOffset>> {
@@ -131,6 +130,10 @@ export async function openOffsets(store: Store, stream: OffsetsStream) {
     },
   };
 }
+
+const partitionOf = ({ partition }: Claimed): number => partition;
+
+const behindIn = (partitions: readonly number[]) => ({ isBehind: true, partition: { $in: [...partitions] } });
 
 /** How many open events the offsets of an integration have at most: with 100,000 endpoints they take 15 of the 16 MiB of a document. */
 const openMax = 60_000;
