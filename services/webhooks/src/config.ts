@@ -9,8 +9,8 @@ export const WebhooksConfig = Type.Object({
   ...storeSettings,
   WEBHOOK_SECRET_KEY: Type.String({
     description:
-      'Keys under which signing secrets are stored: `id:key`, key being the base64 of 32 bytes. Several keys are separated ' +
-      'by commas: the first seals, each opens what it has sealed. `id:lost` stands for a key that nobody has any more.',
+      'Keys that encrypt stored signing secrets and headers: `id:key`, the key as base64 of 32 bytes. Several keys are ' +
+      'separated by commas: the first encrypts, each decrypts what it encrypted. `id:lost` names a key that nobody has.',
     check: (text: string) => parseKeys(text) !== undefined,
     expected: '`id:key`, or several separated by commas, each id once and each key the base64 of 32 bytes',
     secret: true,

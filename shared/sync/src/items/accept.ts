@@ -1,4 +1,5 @@
 // Splits the items of a push into accepted and rejected items: an accepted item is valid, and the record that it refers to exists.
+// Further reasons to reject an item: companions.ts, unknown-fields.ts.
 import { own } from './push-body.ts';
 import type { AcceptedItem } from './fold.ts';
 import type { Reason, Rejected } from './push-answer.ts';
