@@ -42,7 +42,7 @@ export async function letRecover(customer: Customer, of: Recovering): Promise<vo
       return answer === active;
     }, looks);
     const become = `become ${active ? 'active' : 'disabled'}`;
-    if (!isSo) throw new Error(`the recovering endpoint ${endpoint} did not ${become}`);
+    if (!isSo) throw new Error(`the recovering endpoint ${endpoint} did not ${become} within 6 minutes`);
   };
   const disable = async () =>
     stopped.aborted && (await customer.ask({ method: 'PATCH', path, body: { active: false } }, keepAll));

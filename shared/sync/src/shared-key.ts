@@ -16,6 +16,6 @@ export async function sharedKey(store: Store, collection: string, name: string):
   if (found !== null) return found.key;
   await isFirst(keys.insertOne({ _id: name, key: randomBytes(keyBytes) }));
   const made = await find();
-  if (made === null) throw new Error(`the key ${name} was created, but MongoDB does not have it`);
+  if (made === null) throw new Error(`the shared secret ${name} is not in MongoDB after its insert`);
   return made.key;
 }

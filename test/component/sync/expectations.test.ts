@@ -130,7 +130,7 @@ it('an archiving, an empty push and a push of failed items count as pushes, for 
   expect(await overdueOf(caller)).toEqual([]);
 });
 
-it('an integration that pushes in the last second is not overdue, and an integration without a push is overdue', async () => {
+it('an integration that pushes one second before its due time is not overdue, and one that does not push is', async () => {
   const callers = Array.from({ length: 12 }, () => world.caller());
   const neighbour = world.caller();
   const dueAts = await Promise.all(

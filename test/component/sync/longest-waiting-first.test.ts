@@ -89,7 +89,7 @@ it('the push that has waited longest waits for no other push, and a push of othe
   await Promise.all([younger.close(), older.close(), other.close()]);
 });
 
-it('the claim of a dead push, or of a failed push, is removed', async () => {
+it('the claim that a push has on a record is removed once the push has failed or its process has died', async () => {
   const dead = await begin(['a'], 5_000);
   await dead.claim();
   const next = await begin(['a'], 0, 100);

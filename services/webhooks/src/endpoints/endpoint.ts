@@ -100,7 +100,7 @@ export type Subscriber = Pick<Endpoint, '_id' | keyof typeof subscriberFields>;
 export interface Missed extends Offset {
   /** The creation time of the stream EVENT_BATCHES to which the sequences belong. */
   stream: string;
-  /** The term of the owner that stored the missed events; 0 if a replica that is not the owner did. Old releases store none. */
+  /** The term of the owner that stored the missed events; 0 if a replica stored them that is not the owner. Absent if an older release did. */
   term?: number;
 }
 
