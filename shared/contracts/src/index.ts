@@ -4,6 +4,7 @@ export * from './batches.ts';
 export * from './event-batches.ts';
 export * from './endpoint-metadata.ts';
 export * from './error-codes.ts';
+export * from './event-ids.ts';
 export * from './events.ts';
 export * from './expectations.ts';
 export * from './failure.ts';

@@ -1,4 +1,4 @@
-// Makes all ids of records, pushes and events. An id has only letters, digits, `_` and `-`, so that it can stand in a NATS
+// Makes all ids of records and pushes. An id has only letters, digits, `_` and `-`, so that it can stand in a NATS
 // subject, a header, a URL and a field name.
 import { hash, randomBytes } from 'node:crypto';
 
@@ -34,12 +34,6 @@ const ordinalDigits = 3;
 export const syncIdOf = (order: string): string => order.slice(0, -(ordinalDigits + 1));
 
 export const isCreatedBy = (order: string, syncId: string): boolean => order.startsWith(`${syncId}-`);
-
-/** Event ids are derived, so that every replica publishes an event under the same id. */
-export const eventId = (
-  syncId: string,
-  what: 'completed' | `${'created' | 'updated' | 'archived' | 'erased' | 'drafted' | 'redrafted'}-${number}`,
-) => `${syncId}-${what}`;
 
 export const internalIdsOf = (records: readonly { internalId: string }[]): string[] =>
   records.map(({ internalId }) => internalId);

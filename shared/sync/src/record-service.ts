@@ -27,7 +27,8 @@ import {
   type RunJournal,
 } from './listing/sync-runs.ts';
 import { collectionNames } from './names.ts';
-import { changeStatus, plan, push } from './pushing/push.ts';
+import { plan } from './pushing/plan.ts';
+import { changeStatus, push } from './pushing/push.ts';
 import { startSweeper } from './recovery/sweeper.ts';
 import { sharedKey } from './shared-key.ts';
 import type { Stage } from './stage.ts';

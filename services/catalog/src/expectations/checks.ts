@@ -14,7 +14,7 @@
 //
 // The event's id contains the due time, and the event's time is stored before the event is published, so a repeated event is the
 // same. If several due times pass while no replica of catalog runs, only the first is announced.
-import { eventSubject, publishWithBatch, type EventBody } from '@integration-sync/contracts';
+import { eventSubject, overdueEventId, publishWithBatch, type EventBody } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import { openPeriodicCheck, type PeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
@@ -128,7 +128,7 @@ async function publish(
     integrationId: integration,
     data: { entityType, everyHours, lastPushAt, dueAt: dueAt.toISOString() },
   };
-  const id = `${derivedId('exp', _id)}-overdue-${dueAt.getTime()}`;
+  const id = overdueEventId(derivedId('exp', _id), dueAt);
   const message = { subject: eventSubject(integration, event.event), id, body: JSON.stringify(event) };
   await publishWithBatch(bus, { announcer: 'catalog', integration, events: [message] });
 }

@@ -1,7 +1,7 @@
 // Does the recovery steps of disabled endpoints (endpoints/recovery.ts): tests and enables the endpoints, and sends
 // their missed events. If a step fails or its replica dies, a replica that finds the step due repeats it. The repeated
 // messages have the same ids, so the stream stores each event once.
-import { eventsStream } from '@integration-sync/contracts';
+import { enabledEventId, eventsStream } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
@@ -77,7 +77,7 @@ export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
     // A repeated step does not send the events again: once the log has forgotten their ids, it would store them again.
     const sent = { ...held, recovery: { ...held.recovery, through, queued } };
     await endpoints.setRecovery(held, sent.recovery);
-    const id = `${_id}-enabled-${recovery?.epoch ?? epoch}-${since.getTime()}`;
+    const id = enabledEventId(_id, { epoch: recovery?.epoch ?? epoch, at: since });
     const timestamp = new Date().toISOString();
     const data = { webhookId: _id, url, disabledAt: since.toISOString(), queued };
     await publishEvent(bus, id, { event: 'webhook.enabled', timestamp, integrationId: integration, data });

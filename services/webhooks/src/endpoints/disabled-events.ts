@@ -4,11 +4,17 @@
 //
 // The revision of the integration is replaced before the event is published, so that owners read the endpoint again and end its
 // epoch.
-import { type EventBody, type EventKind, eventSubject, publishWithBatch } from '@integration-sync/contracts';
+import {
+  disabledEventId,
+  type EventBody,
+  type EventKind,
+  eventSubject,
+  publishWithBatch,
+} from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
-import type { Announcement, Endpoint } from './endpoint.ts';
+import type { Endpoint } from './endpoint.ts';
 import type { Endpoints, Revisions } from './endpoint-store.ts';
 
 export type DisabledEvents = ReturnType<typeof openDisabledEvents>;
@@ -59,9 +65,3 @@ export async function publishEvent<Kind extends EventKind>(
   const message = { subject: eventSubject(integration, kind), id, body: JSON.stringify(event) };
   await publishWithBatch(bus, { announcer: 'webhooks', integration, events: [message] });
 }
-
-/** Names the time, because after a restore of MongoDB another disabling may have the same epoch. */
-export const disabledEventId = (
-  webhookId: string,
-  { epoch, at }: Pick<Announcement, 'epoch' | 'at'>,
-): string => `${webhookId}-disabled-${epoch}-${at.getTime()}`;

@@ -1,4 +1,5 @@
-// Where a caller of the feed begins: at its place, at a time, or at the end of the log. If the log no longer keeps the events after
+// Where a caller of the feed begins: at its place, at a time, or at the end of the log. A page from a time reads from a minute
+// earlier, because clocks differ; page.ts leaves out events up to the time. If the log no longer keeps the events after
 // the place, the answer is 409.
 import { eventBatchesNoun, eventBatchesStream, Failure, storedBatches } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';

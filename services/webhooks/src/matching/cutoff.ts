@@ -11,11 +11,16 @@
 // push that is under way while the cutoff is taken may be before or after. Unannounced pushes are read before the end of EVENTS,
 // so a push that is announced between the two reads is not lost. If catalog or batches does not answer, its unannounced pushes
 // count as after the cutoff.
-import { eventsStream, requestHeaders, subjects, UnannouncedRuns } from '@integration-sync/contracts';
+import {
+  disabledEventId,
+  eventsStream,
+  requestHeaders,
+  subjects,
+  UnannouncedRuns,
+} from '@integration-sync/contracts';
 import type { Bus, BusRequest } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import { Check } from 'typebox/value';
-import { disabledEventId } from '../endpoints/disabled-events.ts';
 import type { Endpoints } from '../endpoints/endpoint-store.ts';
 import type { StreamReset } from '../endpoints/stream-reset.ts';
 

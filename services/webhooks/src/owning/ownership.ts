@@ -131,9 +131,7 @@ export class Ownership implements AsyncDisposable {
     try {
       if (!replicas.isHeard) return;
       if (claims.areLost) {
-        log.error(
-          'MongoDB was restored from an older copy: deliveries continue where the copy has them',
-        );
+        log.error('MongoDB was restored from an older copy: deliveries continue where the copy has them');
         forgetEndpoints();
         await this.#lose([...owned.values()]);
         claims.dropped();

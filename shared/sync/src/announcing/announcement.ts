@@ -1,5 +1,6 @@
 // Makes the events of one push from its journal entry alone, so that each replica makes the same bytes in the same order.
 import {
+  eventId,
   eventSubject,
   type Begin,
   type EntityType,
@@ -9,7 +10,6 @@ import {
 } from '@integration-sync/contracts';
 import type { Action } from '../action.ts';
 import type { Counts } from '../items/push-answer.ts';
-import { eventId } from '../ids.ts';
 import type { WrittenDraft } from '../records/drafts.ts';
 import type { Outcome } from '../records/push-outcome.ts';
 

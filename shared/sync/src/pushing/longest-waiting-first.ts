@@ -1,6 +1,7 @@
 // Decides which of two concurrent pushes of the same records, in different replicas, goes first: the push that has waited
 // longest. A push whose records another push has changed first notes a claim in the watermark of the listing. A push that sees a
-// claim on its records also claims, and waits for older claims.
+// claim on its records also claims, and waits for older claims. In one replica, pushes go in the order in which they came
+// (records/record-queues.ts).
 //
 //   the push sees, as it opens           the push
 //   no claim                             writes immediately, without a further query
