@@ -1,8 +1,9 @@
-// The transport of the NATS client, with two corrections.
+// The transport of the NATS client, with three corrections.
 //
 // Observed with @nats-io/transport-node 3.4.0: for a server address with an IP, the client wants a certificate that names
 // "localhost" (nats.js, issue 303). Here the certificate must name the IP. The client also reports most failures of a connection
-// as a time-out. Here `onTrouble` gets the cause, in the words of nats-server if it sent some.
+// as a time-out. Here `onTrouble` gets the cause, in the words of nats-server if it sent some. The client drops a connection whose
+// answers to pings wait behind megabytes of messages. Here a connection is dropped only while no byte arrives.
 import { NatsConnectionImpl, setTransportFactory, type NatsConnection } from '@nats-io/nats-core/internal';
 import type { NodeConnectionOptions } from '@nats-io/transport-node';
 import { NodeTransport, nodeResolveHost } from '@nats-io/transport-node/lib/node_transport.js';
@@ -10,6 +11,11 @@ import { NodeTransport, nodeResolveHost } from '@nats-io/transport-node/lib/node
 export interface TransportOptions extends NodeConnectionOptions {
   /** Called for each connection that failed or ended with an error. */
   onTrouble: (error: Error) => void;
+}
+
+interface ObservedOptions extends TransportOptions {
+  /** Called for each read from the socket. */
+  onBytes: () => void;
 }
 
 /** The error if a certificate is missing, refused or not trusted; the message names the setting. */
@@ -47,9 +53,9 @@ type Address = Parameters<NodeTransport['connect']>[0];
 class TellingTransport extends NodeTransport {
   #host = '';
 
-  override async connect(server: Address, options: TransportOptions): Promise<void> {
+  override async connect(server: Address, options: ObservedOptions): Promise<void> {
     this.#host = server.hostname;
-    const { onTrouble } = options;
+    const { onTrouble, onBytes } = options;
     const hasCertificate = options.tls?.cert !== undefined;
     try {
       await super.connect(server, options);
@@ -59,6 +65,7 @@ class TellingTransport extends NodeTransport {
       throw trouble;
     }
     if (this.isClosed) return;
+    this.socket.on('data', onBytes);
     this.socket.once('data', (first: Buffer) => {
       const said = refusal.exec(first.toString())?.[1];
       if (said !== undefined) onTrouble(new Error(said));
@@ -76,7 +83,16 @@ class TellingTransport extends NodeTransport {
   }
 }
 
-export function connectTelling(options: TransportOptions): Promise<NatsConnection> {
+export async function connectTelling(options: TransportOptions): Promise<NatsConnection> {
   setTransportFactory({ factory: () => new TellingTransport(), dnsResolveFn: nodeResolveHost });
-  return NatsConnectionImpl.connect(options);
+  let heartbeats: NatsConnectionImpl['protocol']['heartbeats'] | undefined;
+  const observed: ObservedOptions = {
+    ...options,
+    onBytes() {
+      if (heartbeats !== undefined && heartbeats.pendings.length > 0) heartbeats._reset();
+    },
+  };
+  const nats = await NatsConnectionImpl.connect(observed);
+  if (nats instanceof NatsConnectionImpl) ({ heartbeats } = nats.protocol);
+  return nats;
 }
