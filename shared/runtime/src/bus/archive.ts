@@ -178,6 +178,9 @@ const readChunk = (connection: Connection, ask: () => Promise<AsyncIterable<Stor
     let more = false;
     try {
       for await (const message of await ask()) {
+        // A break between servers of a cluster may lose a message of the answer, but not its end.
+        const before = Number(message.header.last('Nats-Last-Sequence'));
+        if (before !== (messages.at(-1)?.sequence ?? 0)) throw new Error('a message of the answer was lost');
         messages.push(wrap(message));
         more = message.pending > 0;
       }
