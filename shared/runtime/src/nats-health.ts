@@ -1,6 +1,7 @@
 // Polls /healthz of nats-server, if NATS_MONITOR_URL is set. A nats-server with a full disk keeps its connections and acknowledges
 // nothing: only /healthz says why, and only a restart helps.
 import type { Log } from './log.ts';
+import { readMonitor } from './nats-monitor.ts';
 import { openPeriodicCheck } from './periodic-check.ts';
 
 const everyMs = 5_000;
@@ -35,9 +36,8 @@ const remedyOf = (cause: string): string =>
 /** `cause` says why nats-server is not healthy. Resolves with undefined if its monitoring does not answer: nothing is known then. */
 async function readHealth(url: URL): Promise<{ cause?: string } | undefined> {
   try {
-    const answer = await fetch(url, { signal: AbortSignal.timeout(patienceMs) });
-    const text = await answer.text();
-    if (answer.status !== 503) return {};
+    const { status, text } = await readMonitor(url, patienceMs);
+    if (status !== 503) return {};
     const { error }: { error?: unknown } = JSON.parse(text);
     return typeof error === 'string' ? { cause: error } : {};
   } catch {
