@@ -85,6 +85,7 @@ function editDistance(one: string, other: string, bound: number): number {
         isSwapped && row > 1 && column > 1 ? (before[column - 2] ?? 0) + 1 : Infinity,
       );
     }
+    if (Math.min(...now) >= bound) return bound;
     before = last;
     last = now;
   }
