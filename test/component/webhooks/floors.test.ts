@@ -125,6 +125,57 @@ it('a former owner that froze while it released a partition removes no offset th
   expect(await offsets.ofPartitions([next])).toEqual(new Map([['acme', behind]]));
 });
 
+/** The store, with work that ends before the first operation that a method begins. */
+function doingFirst(method: 'toArray' | 'insertOne', work: () => Promise<void>): Store {
+  const left = [work];
+  const working = <T extends object>(target: T): T =>
+    new Proxy(target, {
+      get(_target, key) {
+        const member: unknown = Reflect.get(target, key);
+        if (typeof member !== 'function') return member;
+        const call = (...given: unknown[]): unknown => Reflect.apply(member, target, given);
+        if (key === 'find' || key === 'collection')
+          return (...given: unknown[]) => working(Object(call(...given)));
+        if (key !== method) return call;
+        return async (...given: unknown[]) => {
+          await left.pop()?.();
+          return call(...given);
+        };
+      },
+    });
+  return working(store);
+}
+
+it('a former owner that stores offsets while a new owner reads them does not remove them later', async () => {
+  const offsets = await openOffsets(store, stream);
+  const [former, owner, next] = [1, 2, 3].map((term) => ({ partition: 0, term, stream: 'log' }));
+  if (former === undefined || owner === undefined || next === undefined) throw new Error('no claims');
+  const behind = new Map([['wh_1', { sequence: 5, index: 0, epoch: 0, open: [] }]]);
+  const reading = await openOffsets(
+    doingFirst('toArray', () => offsets.save('acme', former, behind)),
+    stream,
+  );
+  expect(await reading.ofPartitions([owner])).toEqual(new Map([['acme', behind]]));
+  await offsets.save('acme', former, new Map());
+  expect(await offsets.ofPartitions([next])).toEqual(new Map([['acme', behind]]));
+});
+
+it('an owner replaces offsets that a former owner inserts at the same time', async () => {
+  const offsets = await openOffsets(store, stream);
+  const [former, owner] = [1, 2].map((term) => ({ partition: 0, term, stream: 'log' }));
+  if (former === undefined || owner === undefined) throw new Error('no claims');
+  const [late, present] = [['wh_1'], ['wh_2']].map(
+    (ids) => new Map(ids.map((id) => [id, { sequence: 5, index: 0, epoch: 0, open: [] }])),
+  );
+  if (late === undefined || present === undefined) throw new Error('no offsets');
+  const storing = await openOffsets(
+    doingFirst('insertOne', () => offsets.save('acme', former, late)),
+    stream,
+  );
+  await storing.save('acme', owner, present);
+  expect(await offsets.of('acme')).toEqual(present);
+});
+
 describe('after a restore of the log from a copy with 890 messages', () => {
   const restores = [{ through: 890, before: new Date(newest.storedAt.getTime() + 1) }];
   const restored = streamWith(restores, { id: 'log#1' });

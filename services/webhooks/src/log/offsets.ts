@@ -2,7 +2,7 @@
 // offsets of an integration are one document, which the owner of its partition writes as a whole.
 //
 // The offset of an endpoint names its undelivered events: all from a point of the log on, and the open events before that point.
-import { isFirst, type Store } from '@integration-sync/runtime/store';
+import { isFirst, isFound, type Store } from '@integration-sync/runtime/store';
 import type { KnownRestores } from './known-restores.ts';
 import type { NewestMessage } from './restores.ts';
 import { createdAtOf, type LogStream } from './stream.ts';
@@ -78,18 +78,21 @@ export async function openOffsets(store: Store, stream: OffsetsStream) {
    * The floor of an owner may pass events of an endpoint that was behind at the claim, as MongoDB has the endpoint's offset. A
    * former owner that froze while it released the partition would store offsets without an endpoint that it believes caught up.
    */
-  const refuseFormer = async (term: number, partitions: readonly number[]): Promise<void> => {
-    const older = { ...behindIn(partitions), term: { $lt: term } };
-    // Repeated, as one of the databases skips a document that another operation is changing.
-    while ((await collection.updateMany(older, { $set: { term } })).matchedCount > 0);
+  const readClaimed = async (claims: readonly Claimed[]): Promise<StoredOffsets[]> => {
+    const refuseFormer = ([term, some]: [number, readonly Claimed[]]) =>
+      collection.updateMany({ ...behindIn(some.map(partitionOf)), term: { $lt: term } }, { $set: { term } });
+    await Promise.all(Array.from(Map.groupBy(claims, termOf), refuseFormer));
+    const found = await collection.find(behindIn(claims.map(partitionOf))).toArray();
+    const terms = new Map(claims.map(({ partition, term }) => [partition, term]));
+    // Repeated if a former owner stored offsets meanwhile. One of the databases also skips a document that is being changed.
+    const isRefused = ({ partition, term }: Claimed): boolean => term >= (terms.get(partition) ?? 0);
+    return found.every(isRefused) ? found : readClaimed(claims);
   };
 
   return {
     /** The offsets of partitions that this replica has claimed. From now on no former owner replaces them. */
     async ofPartitions(claims: readonly Claimed[]): Promise<OffsetsByIntegration> {
-      const byTerm = Map.groupBy(claims, ({ term }) => term);
-      await Promise.all(Array.from(byTerm, ([term, some]) => refuseFormer(term, some.map(partitionOf))));
-      const found = await collection.find(behindIn(claims.map(partitionOf))).toArray();
+      const found = await readClaimed(claims);
       // To find a restore, the newest message stored for a partition suffices: owners note a restore before they store offsets.
       const byPartition = Map.groupBy(found, ({ partition }) => partition);
       await stream.verify(Array.from(byPartition.values(), newestOf));
@@ -120,18 +123,18 @@ export async function openOffsets(store: Store, stream: OffsetsStream) {
         offsets: Object.fromEntries(inOneDocument(offsets)),
         isBehind: offsets.size > 0,
       };
-      const replaced = await collection.updateOne(
-        { _id: integration, term: { $lte: term } },
-        { $set: saved },
-      );
+      const replace = () =>
+        isFound(collection.updateOne({ _id: integration, term: { $lte: term } }, { $set: saved }));
       // Without offsets no document is inserted: a document of an integration that is being removed must not be stored again.
-      if (replaced.matchedCount === 0 && offsets.size > 0)
-        await isFirst(collection.insertOne({ _id: integration, ...saved }));
+      if ((await replace()) || offsets.size === 0) return;
+      // A former owner may insert its offsets first.
+      if (!(await isFirst(collection.insertOne({ _id: integration, ...saved })))) await replace();
     },
   };
 }
 
 const partitionOf = ({ partition }: Claimed): number => partition;
+const termOf = ({ term }: Claimed): number => term;
 
 const behindIn = (partitions: readonly number[]) => ({ isBehind: true, partition: { $in: [...partitions] } });
 
