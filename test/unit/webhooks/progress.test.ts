@@ -115,6 +115,17 @@ it('an owner that has stored its last offset, for the next owner, stores no othe
   expect(saved).toMatchObject([{ open: [{ sequence: 1, index: 0, attempts: 0 }] }]);
 });
 
+it('a queue of an earlier claim, which has ended, does not remove the offset that is stored for the next owner', async () => {
+  const { integration, progress, saved } = setUp();
+  await using _progress = progress;
+  const { queue: earlier } = queueOf(openEndpoint('wh_1'), [batchOf(1, 2)]);
+  progress.touchBehind(earlier);
+  earlier.isEnded = true;
+  await progress.handBack([integration]);
+  await pause(500);
+  expect(saved.at(-1)).toMatchObject({ open: [{ sequence: 1, index: 0, attempts: 0 }] });
+});
+
 it('the offsets of many integrations are stored for the next owner in less time than single writes would take', async () => {
   const { active, integration, progress, saved } = setUp(() => pause(10));
   await using _progress = progress;

@@ -114,9 +114,10 @@ export class Progress implements AsyncDisposable {
     return this.#inTurn(async () => {
       const now = performance.now();
       // Each endpoint with an offset counts as behind: if the partition cannot be released, the next checks store newer offsets.
-      const names = integrations.map(({ name }) => name);
-      await this.#saveAll(names, now, () => true);
-      for (const { queues } of integrations) for (const queue of queues.values()) this.#busy.delete(queue);
+      const names = new Set(integrations.map(({ name }) => name));
+      await this.#saveAll([...names], now, () => true);
+      // Also queues of an earlier claim, which have ended: because of them, a check would store the offsets again, without any.
+      for (const queue of this.#busy.keys()) if (names.has(queue.integration)) this.#busy.delete(queue);
     });
   }
 
