@@ -103,7 +103,7 @@ async function startSeveral(
   });
 }
 
-/** From here on this process alone uses the folder, and no process of a former starter runs there. */
+/** Waits until an earlier starter of engines and its processes have left the folder; then this process alone uses the folder. */
 async function openFolder(
   folder: string,
   { fresh, temporary, say }: { fresh: boolean; temporary: boolean; say: EnginesOptions['say'] },

@@ -268,7 +268,7 @@ it('a push whose event batch has no stream is announced once, when the stream is
 
 // Setup: a receiver of all that batches may not announce, and the login of batches in other hands.
 // What this proves: whatever the login publishes, the receiver gets none of it, and the log of webhooks names it.
-it('a receiver gets no event of a kind that batches may not publish, whether batches forges an event or an event batch', async () => {
+it('the service batches cannot have events of other services delivered, neither by a forged event nor by a forged event batch', async () => {
   const four = `four-${randomUUID()}`;
   await using receiver = await openReceiver();
   const events = ['supplier.erased', 'webhook.disabled', 'batch.created'];

@@ -69,10 +69,10 @@ const headsOf = (text: string, head: RegExp): string[] =>
   Array.from(text.matchAll(head), ([, quoted = '']) => quoted);
 
 it.each([
-  ['the log lines of', 'monitoring', '## Log lines', '\n## ', /^- (`.+?`): [A-Z`]/gm, 15],
-  ['the entries of', 'night', '# The night', '\n\n\n', /^- \*\*(.+?)\*\*/gm, 8],
-  ['the notes of', 'operating', '### Streams', 'Disk space', /^- (`.+?`): /gm, 5],
-])('%s docs/%s.md are texts of the code', async (_what, name, from, to, head, atLeast) => {
+  ['log lines', 'monitoring', '## Log lines', '\n## ', /^- (`.+?`): [A-Z`]/gm, 15],
+  ['messages', 'night', '# The night', '\n\n\n', /^- \*\*(.+?)\*\*/gm, 8],
+  ['notes about streams', 'operating', '### Streams', 'Disk space', /^- (`.+?`): /gm, 5],
+])('the %s that docs/%s.md quotes exist in the code', async (_what, name, from, to, head, atLeast) => {
   const quotes = quotesOf(headsOf(between(await page(name), from, to), head));
   expect(quotes.length).toBeGreaterThan(atLeast);
   expect(quotes.filter((quoted) => !isInCode(quoted))).toEqual([]);

@@ -1,5 +1,5 @@
-// Checks the headers of a request about its body: type, coding and length. The gateway does not parse a body; only the
-// service of the route does.
+// Checks the headers of a request about its body: type, coding and length; only where the route takes a body
+// (server/request-checks.ts). The gateway does not parse a body; only the service of the route does.
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '@integration-sync/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';

@@ -1,4 +1,5 @@
-// Reports each attempt that has ended: one canonical log line, the metrics, and an entry of the attempt log.
+// Reports each attempt that has ended: one canonical log line, the metrics, and an entry of the attempt log. What an
+// attempt changes at its endpoint: delivery-state.ts.
 import type { Log } from '@integration-sync/runtime/log';
 import type { WebhookMetrics } from '../metrics.ts';
 import type { AttemptLog, ReportedAttempt } from './attempt-log.ts';

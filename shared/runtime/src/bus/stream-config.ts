@@ -127,7 +127,7 @@ export function differences(wanted: object, found: object): string[] {
 export interface StreamComparison extends Comparison {
   /** Settings in which the stream differs from this release; `ensureStream` changes these. */
   differing: string[];
-  /** Settings that this release leaves unset; for a stream of another system, the subjects of this system that it stores. */
+  /** Of a stream of this system: settings that this release leaves unset. Of any other stream: subjects of this system that it stores. */
   foreign: string[];
 }
 

@@ -1,6 +1,7 @@
-// The answer to a push: an entry for each pushed item, in the pushed order, and the counts. The status is 200, even if every item
-// failed or the push has no items.
+// The answers to a push, an archiving and an erasing: an entry for each item, in the order of the body, and the counts. The status
+// is 200, even if every item failed or the body has no items.
 import type { PushError, PushRecord } from '@integration-sync/contracts';
+import { doneBy, type StatusChange } from '../action.ts';
 import type { PushedRecord } from './fold.ts';
 import type { Draft, Kind } from '../kind.ts';
 
@@ -57,6 +58,15 @@ export function answerOf({ drafting }: Kind, { applied, rejected, counts, drafts
   const { created, updated } = counts;
   const ofDrafts = drafting === undefined ? {} : { [drafting.answerKey]: drafts.map(({ entry }) => entry) };
   return { success, created, updated, errors, records, ...ofDrafts };
+}
+
+export function statusAnswerOf(
+  action: StatusChange,
+  { applied, rejected }: Pick<Answered, 'applied' | 'rejected'>,
+) {
+  const counted = doneBy[action];
+  const { success, errors, records } = answerItems(applied, rejected, counted.toUpperCase());
+  return { success, [counted]: applied.length, errors, records };
 }
 
 interface AnsweredRecord<Status> extends Omit<PushRecord, 'status'> {

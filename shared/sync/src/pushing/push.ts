@@ -3,9 +3,9 @@
 //   order ── check ── references ── carry out (carry-out.ts) ── answer
 import { isStrict, queryErrorsOf } from '@integration-sync/contracts';
 import type { BusReply, BusRequest } from '@integration-sync/runtime/bus';
-import { doneBy, type StatusChange } from '../action.ts';
+import type { StatusChange } from '../action.ts';
 import type { Engine, KindEngine } from '../engine.ts';
-import { answerItems, answerOf } from '../items/push-answer.ts';
+import { answerOf, statusAnswerOf } from '../items/push-answer.ts';
 import { isObject, readIdsBody, readPush, type PushBody } from '../items/push-body.ts';
 import { carryOut } from './carry-out.ts';
 import { afterEarlierPushes } from './await-earlier-pushes.ts';
@@ -47,11 +47,9 @@ export const changeStatus =
       const prepared = await prepareNamed(of, request.integration, externalIds, action);
       const task = { action, asked: false, ...prepared };
       const { syncId, applied, counts } = await carryOut(engine, of, request, task);
-      const counted = doneBy[action];
-      const { success, errors, records } = answerItems(applied, prepared.rejected, counted.toUpperCase());
       return {
         headers: { 'x-sync-id': syncId },
-        body: JSON.stringify({ success, [counted]: applied.length, errors, records }),
+        body: JSON.stringify(statusAnswerOf(action, { applied, rejected: prepared.rejected })),
         logFields: { syncId, items: externalIds.length, ...counts },
       };
     });
