@@ -424,6 +424,20 @@ describe.concurrent('a request whose answer takes long', () => {
     expect(awake() - beganAwakeAt).toBeLessThan(8_000);
   });
 
+  it('is sent again after the death of its replica if it changes nothing', async () => {
+    await using replicas = await connectRaw();
+    let asked = 0;
+    replicas.nats.subscribe('svc.catalog.read.ask', {
+      callback(_error, message) {
+        asked += 1;
+        if (asked > 1) message.respond('done');
+      },
+    });
+    await replicas.nats.flush();
+    const reply = await asking.request('svc.catalog.read.ask', { timeoutMs: 30_000, repeatable: true });
+    expect([text(reply.body), asked]).toEqual(['done', 2]);
+  });
+
   it('gets a single reply where its caller expects no interim replies', async () => {
     await using _ = await serve(answering, {
       'svc.catalog.plain.ask': async () => {

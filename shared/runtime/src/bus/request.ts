@@ -1,12 +1,12 @@
 // Sends a request to another service: one request, one reply, one deadline. A request without responders is sent again. A
-// repeatable request is also sent again if the NATS connection dropped before the reply came.
+// repeatable request is also sent again if the NATS connection dropped, or the replica died, before the reply came.
 import { setTimeout as wait } from 'node:timers/promises';
 import { requestHeaders } from '@integration-sync/contracts';
 import { NoRespondersError, TimeoutError, type Msg, type MsgHdrs } from '@nats-io/nats-core';
 import { spanning } from '../tracing/index.ts';
 import type { Connection } from './connection.ts';
 import { failureOfRequest, readFailure } from './failures.ts';
-import { serviceOf } from './inbox.ts';
+import { GoneSilent, serviceOf } from './inbox.ts';
 import { Disconnected } from './connectivity.ts';
 import { readHeaders, writeHeaders, type Headers } from './message.ts';
 
@@ -88,7 +88,8 @@ async function ask(connection: Connection, subject: string, options: RequestOpti
         await wait(againMs, undefined, { ref: false });
         if (options.signal?.aborted !== true) continue;
       }
-      if (error instanceof Disconnected && options.repeatable === true) continue;
+      const isLost = error instanceof Disconnected || error instanceof GoneSilent;
+      if (isLost && options.repeatable === true) continue;
       const failure = failureOfRequest(error, subject);
       // A replica may have the request, and relies on the promise to wait, so the request fails only after `waitedForMs`.
       if (!(error instanceof NoRespondersError)) await waitUntil(sentAtMs + waitedForMs);
