@@ -126,7 +126,7 @@ it('a former owner that froze while it released a partition removes no offset th
 });
 
 /** The store, with work that ends before the first operation that a method begins. */
-function doingFirst(method: 'toArray' | 'insertOne', work: () => Promise<void>): Store {
+function doingFirst(method: 'toArray' | 'insertOne' | 'updateOne', work: () => Promise<void>): Store {
   const left = [work];
   const working = <T extends object>(target: T): T =>
     new Proxy(target, {
@@ -175,6 +175,35 @@ it('an owner replaces offsets that a former owner inserts at the same time', asy
   await storing.save('acme', owner, present);
   expect(await offsets.of('acme')).toEqual(present);
 });
+
+it('an earlier write of offsets that arrives after a later write of the same owner removes no offset', async () => {
+  const offsets = await openOffsets(store, stream);
+  const owner = { partition: 0, term: 1, stream: 'log' };
+  const behind = new Map([['wh_1', { sequence: 5, index: 0, epoch: 0, open: [] }]]);
+  const storing = await openOffsets(
+    doingFirst('updateOne', () => offsets.save('acme', owner, behind)),
+    stream,
+  );
+  await storing.save('acme', owner, new Map());
+  expect(await offsets.of('acme')).toEqual(behind);
+});
+
+it.each([true, false])(
+  'an owner replaces offsets of a former owner whose clock is ahead (behind: %s)',
+  async (isBehind) => {
+    const offsets = await openOffsets(store, stream);
+    const [former, owner] = [1, 2].map((term) => ({ partition: 0, term, stream: 'log' }));
+    if (former === undefined || owner === undefined) throw new Error('no claims');
+    const behind = new Map([['wh_1', { sequence: 5, index: 0, epoch: 0, open: [] }]]);
+    await offsets.save('acme', former, behind);
+    const ahead = { isBehind, savedAt: Date.now() + 3_600_000 };
+    await store.collection<{ _id: string }>('webhook_offsets').updateOne({ _id: 'acme' }, { $set: ahead });
+    await offsets.ofPartitions([owner]);
+    const next = new Map([['wh_2', { sequence: 6, index: 0, epoch: 0, open: [] }]]);
+    await offsets.save('acme', owner, next);
+    expect(await offsets.of('acme')).toEqual(next);
+  },
+);
 
 describe('after a restore of the log from a copy with 890 messages', () => {
   const restores = [{ through: 890, before: new Date(newest.storedAt.getTime() + 1) }];

@@ -47,6 +47,8 @@ export interface StoredOffsets {
   isBehind: boolean;
   /** The newest message of the log that the owner knew. Absent if release 1.1.0 stored the offsets. */
   newest?: NewestMessage;
+  /** When the owner began to store the offsets, by the monotonic clock of its process. A claim removes this time. */
+  savedAt?: number;
 }
 
 type Claimed = Pick<StoredOffsets, 'partition' | 'term'>;
@@ -80,7 +82,10 @@ export async function openOffsets(store: Store, stream: OffsetsStream) {
    */
   const readClaimed = async (claims: readonly Claimed[]): Promise<StoredOffsets[]> => {
     const refuseFormer = ([term, some]: [number, readonly Claimed[]]) =>
-      collection.updateMany({ ...behindIn(some.map(partitionOf)), term: { $lt: term } }, { $set: { term } });
+      collection.updateMany(
+        { ...behindIn(some.map(partitionOf)), term: { $lt: term } },
+        { $set: { term }, $unset: { savedAt: 1 } },
+      );
     await Promise.all(Array.from(Map.groupBy(claims, termOf), refuseFormer));
     const found = await collection.find(behindIn(claims.map(partitionOf))).toArray();
     const terms = new Map(claims.map(({ partition, term }) => [partition, term]));
@@ -115,7 +120,9 @@ export async function openOffsets(store: Store, stream: OffsetsStream) {
     ): Promise<void> {
       // The claim is for a former log: the owner will soon drop the partition.
       if (log !== stream.facts.id) return;
+      const savedAt = performance.timeOrigin + performance.now();
       const saved = {
+        savedAt,
         partition,
         term,
         stream: createdAtOf(log),
@@ -123,8 +130,10 @@ export async function openOffsets(store: Store, stream: OffsetsStream) {
         offsets: Object.fromEntries(inOneDocument(offsets)),
         isBehind: offsets.size > 0,
       };
+      // An earlier write of the same owner, which the owner gave up while MongoDB was away, may arrive after a later write.
+      const earlier = [{ term: { $lt: term } }, { term, savedAt: { $not: { $gt: savedAt } } }];
       const replace = () =>
-        isFound(collection.updateOne({ _id: integration, term: { $lte: term } }, { $set: saved }));
+        isFound(collection.updateOne({ _id: integration, $or: earlier }, { $set: saved }));
       // Without offsets no document is inserted: a document of an integration that is being removed must not be stored again.
       if ((await replace()) || offsets.size === 0) return;
       // A former owner may insert its offsets first.
