@@ -2,6 +2,7 @@
 import { openLog } from '@integration-sync/runtime/log';
 import { expect, it } from 'vitest';
 import type { EndpointQueue } from '../../../services/webhooks/src/delivering/endpoint-queue.ts';
+import type { ActiveIntegration } from '../../../services/webhooks/src/delivering/owned-integrations.ts';
 import { Progress } from '../../../services/webhooks/src/delivering/progress.ts';
 import type { StoredOffset } from '../../../services/webhooks/src/log/offsets.ts';
 import { OwnedPartitions } from '../../../services/webhooks/src/owning/ownership.ts';
@@ -17,12 +18,12 @@ function setUp(onSave = (_progress: Progress, _queue: EndpointQueue): Promise<vo
   const floors: number[] = [];
   const terms: { _id: string; partition: number; term: number }[] = [];
   owned.set(0, { partition: 0, term: 1, floor: 0, stream: 'one', through: 1 });
-  const integration = {
+  const integration: ActiveIntegration = {
     name: 'acme',
     partition: 0,
     window,
     queues: new Map([[queue.id, queue]]),
-    revision: undefined,
+    revision: 'one',
     readAt: 0,
     offsets: new Map(),
     attempts: new AbortController(),
@@ -124,6 +125,23 @@ it('a queue of an earlier claim, which has ended, does not remove the offset tha
   await progress.handBack([integration]);
   await pause(500);
   expect(saved.at(-1)).toMatchObject({ open: [{ sequence: 1, index: 0, attempts: 0 }] });
+});
+
+it('a partition that is claimed again keeps its stored offsets until its endpoints are read', async () => {
+  const { queue: earlier, active, integration, progress, saved } = setUp();
+  await using _progress = progress;
+  progress.touchBehind(earlier);
+  earlier.isEnded = true;
+  const again: ActiveIntegration = { ...integration, revision: undefined, queues: new Map() };
+  active.set('acme', again);
+  await pause(500);
+  expect(saved).toEqual([]);
+  const { queue } = queueOf(openEndpoint('wh_1'), [batchOf(1, 2)]);
+  again.queues.set(queue.id, queue);
+  progress.touchBehind(queue);
+  again.revision = 'one';
+  await pause(150);
+  expect(saved).toMatchObject([{ sequence: 1, index: 0 }]);
 });
 
 it('the offsets of many integrations are stored for the next owner in less time than single writes would take', async () => {

@@ -173,6 +173,8 @@ export class Progress implements AsyncDisposable {
       this.#toStoreAgain.delete(name);
       return;
     }
+    // Soon after a claim the endpoints are not read yet: a write would remove the offsets at which their queues begin.
+    if (integration.revision === undefined) return;
     const points = new Map<string, StoredOffset>();
     const saved: { one: Busy; epoch: number; begun: number; soon: number }[] = [];
     for (const queue of integration.queues.values()) {
