@@ -2,7 +2,7 @@ import { Failure, subjects } from '@integration-sync/contracts';
 import { openLog } from '@integration-sync/runtime/log';
 import { expect, it } from 'vitest';
 import { originOf } from '../../../services/webhooks/src/log/logged-batch.ts';
-import { openCutoff } from '../../../services/webhooks/src/matching/cutoff.ts';
+import { openCutoff, unknownPushes } from '../../../services/webhooks/src/matching/cutoff.ts';
 
 const log = openLog({ service: 'test', level: 'silent' });
 const asking = { integration: 'acme', requestId: 'one' };
@@ -64,6 +64,14 @@ it.each([
     [subjects.batchesRunsUnannounced]: ['sync_c'],
   });
   expect(await draw()).toEqual({ through: 42, underWay: ['sync_c', 'wh_1-disabled-3-7'] });
+});
+
+it('the cutoff names the unknown pushes of a service that does not answer in time', async () => {
+  const { draw } = setUp({
+    [subjects.catalogRunsUnannounced]: new Failure('timeout', 'no answer'),
+    [subjects.batchesRunsUnannounced]: ['sync_c'],
+  });
+  expect(await draw()).toEqual({ through: 42, underWay: [unknownPushes, 'sync_c', 'wh_1-disabled-3-7'] });
 });
 
 it.each([

@@ -2,6 +2,7 @@ import { expect, it, vi } from 'vitest';
 import type { BusRequest, StoredMessage } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
 import { packAddressedBatches, subjects } from '@integration-sync/contracts';
+import { unknownPushes } from '../../../services/webhooks/src/matching/cutoff.ts';
 import { openCandidates } from '../../../services/webhooks/src/api/replay-candidates.ts';
 import { replayHandlers } from '../../../services/webhooks/src/api/replay.ts';
 import { openEndpoint } from '../../support/webhook-parts.ts';
@@ -21,6 +22,8 @@ interface Given {
   leftMs: number;
   events?: number;
   /** The pushes that are still to be announced, at one look after the other. */
+  /** The pushes in progress when the webhook was enabled. */
+  enabledBeside?: string[];
   underWay?: string[][];
   /** How often the webhook was disabled, at one look after the other. */
   epochs?: number[];
@@ -97,7 +100,13 @@ it('events of a replay that a disabling ends are missed, although the clock of n
 });
 
 /** A stream, endless unless a test gives an end, in which one event in a hundred is of a wanted kind. */
-function setUp({ leftMs, events = Infinity, underWay = [], epochs = [] }: Given) {
+function setUp({
+  leftMs,
+  events = Infinity,
+  enabledBeside = ['sync_a', 'sync_b'],
+  underWay = [],
+  epochs = [],
+}: Given) {
   const published: string[] = [];
   const bus = {
     async publishBatch(messages: readonly { subject: string }[]) {
@@ -117,7 +126,7 @@ function setUp({ leftMs, events = Infinity, underWay = [], epochs = [] }: Given)
       }
     },
   };
-  const endpoint = { ...openEndpoint('wh_1'), eventsUnderWay: ['sync_a', 'sync_b'] };
+  const endpoint = { ...openEndpoint('wh_1'), eventsUnderWay: enabledBeside };
   const endpoints = { findOf: async () => ({ ...endpoint, epoch: epochs.shift() ?? 0 }) } as never;
   const takeCutoff = async () => ({ through: 0, underWay: underWay.shift() ?? [] });
   const candidatesIn = openCandidates({
@@ -197,6 +206,13 @@ it('a replay waits until every push is announced that was in progress when the w
   const { replay } = setUp({ leftMs: 10_000, events: 200, underWay });
   expect(await replay()).toMatchObject({ body: '{"queued":2}' });
   expect(underWay).toEqual([['sync_b']]);
+});
+
+it('a replay waits for every push in progress where services did not say which were when the webhook was enabled', async () => {
+  const underWay = [[unknownPushes], ['sync_b', 'sync_c'], ['sync_c', 'sync_d'], ['sync_d'], ['sync_d']];
+  const { replay } = setUp({ leftMs: 10_000, events: 200, enabledBeside: [unknownPushes], underWay });
+  expect(await replay()).toMatchObject({ body: '{"queued":2}' });
+  expect(underWay).toEqual([['sync_d']]);
 });
 
 it('a replay that would wait for too long is answered 503, and sends nothing', async () => {

@@ -15,7 +15,7 @@ import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/endpoint-store.ts';
 import type { StreamEvent } from '../log/logged-batch.ts';
-import type { TakeCutoff } from '../matching/cutoff.ts';
+import { type TakeCutoff, unknownPushes } from '../matching/cutoff.ts';
 import type { FindSent } from './attempt-listing.ts';
 import { accept, bodyExaminer, type Examined } from './request-body.ts';
 import { endpointOf, json, refuseDisabled } from './handlers.ts';
@@ -76,13 +76,18 @@ export function replayHandlers(options: ReplayOptions): Record<string, BusHandle
 
   /**
    * Waits until pushes that were under way when the endpoint was enabled are announced: the endpoint gets their events only by a
-   * replay, and a replay finds an event only once the event is in the log. A push of a dead replica is announced 15 s later.
+   * replay, and a replay finds an event only once the event is in the log. A push of a dead replica is announced 15 s later. If a
+   * service did not say which pushes were under way, the replay waits for those that are under way now.
    */
   async function untilAnnounced({ eventsUnderWay = [] }: Endpoint, request: BusRequest): Promise<void> {
     const endMs = Math.min(performance.now() + announcedMs, request.deadline - marginMs);
-    while (eventsUnderWay.length > 0) {
+    for (let awaited = eventsUnderWay; awaited.length > 0;) {
       const { underWay } = await takeCutoff(request);
-      if (!eventsUnderWay.some((origin) => underWay.includes(origin))) return;
+      if (!awaited.some((origin) => underWay.includes(origin))) {
+        if (!awaited.includes(unknownPushes)) return;
+        awaited = underWay;
+        continue;
+      }
       if (performance.now() > endMs) throw stillAnnouncing();
       await wait(announcedPollMs);
     }

@@ -10,10 +10,12 @@
 // A push that is answered before the cutoff is taken is before the cutoff, and a push that begins later is after the cutoff. A
 // push that is under way while the cutoff is taken may be before or after. Unannounced pushes are read before the end of EVENTS,
 // so a push that is announced between the two reads is not lost. If catalog or batches does not answer, its unannounced pushes
-// count as after the cutoff.
+// count as after the cutoff, unless their events are in EVENTS. If its replicas only stand still, `underWay` says so: the event
+// batches of such pushes may come later (api/replay.ts).
 import {
   disabledEventId,
   eventsStream,
+  Failure,
   requestHeaders,
   subjects,
   UnannouncedRuns,
@@ -30,6 +32,9 @@ export interface Cutoff {
   /** Origins of events after `through` that occurred before the cutoff. */
   underWay: string[];
 }
+
+/** In `underWay`, in place of the pushes of a service that did not answer in time. */
+export const unknownPushes = 'unknown';
 
 /** The cutoff of a change that does not affect which events are delivered. */
 export const noCutoff: Cutoff = { through: 0, underWay: [] };
@@ -69,7 +74,7 @@ export const openCutoff =
           { err: error, subject, requestId },
           'a service does not say which pushes have unpublished events: they count as after the cutoff',
         );
-        return [];
+        return error instanceof Failure && error.code === 'timeout' ? [unknownPushes] : [];
       }
     };
     const disabled = async (): Promise<string[]> =>
