@@ -159,7 +159,7 @@ describe('with a bounded queue', () => {
     expect(await heavy.seen()).toBe('no a');
   });
 
-  it('a semaphore refuses a job that has waited too long, except the first job of a key while jobs still get permits', async () => {
+  it('a semaphore refuses a job that has waited too long, but not the first waiting job of a key while other jobs get permits', async () => {
     const semaphore = openSemaphore({ max: 1, queue });
     const arrivals = openArrivals(semaphore);
     arrivals.come('aaa');

@@ -111,7 +111,7 @@ describe('an existing record', () => {
   });
 });
 
-it('a record after the items of a push equals a map into which the items are written in order', () => {
+it('a pushed record equals a map to which the fields of its items are written in order', () => {
   const value = fc.constantFrom('a', 'b', '', null, undefined);
   const item = fc.record({
     name: fc.constantFrom('a', 'b'),

@@ -212,7 +212,7 @@ export class Attempts {
     onRead(queue, await endpoints.find(queue.id));
     if (queue.isEnded || queue.state !== known) return false;
     throw new Error(
-      `endpoint ${queue.id} differs in MongoDB from the version that its owner has applied, and has no newer version`,
+      `endpoint ${queue.id} was changed in MongoDB without a new version: its owner still delivers by the former one`,
     );
   }
 

@@ -149,7 +149,7 @@ export class Claims {
     );
     const at = new Date();
     const asStored = this.#savedAt === undefined ? {} : { at: { $gte: this.#savedAt } };
-    // Another replica may have deleted the floors: then the upsert stores them. Where older floors are stored, the upsert fails.
+    // If another replica has deleted the document, the upsert inserts it. If MongoDB has an older document, the upsert fails.
     const saving = this.#replicas.updateOne(
       { _id: this.#self, ...asStored },
       { $set: floors, $max: { at } },

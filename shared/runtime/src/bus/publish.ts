@@ -122,8 +122,8 @@ class RefusedByStream extends Error {}
 function refusalOf({ description, err_code }: ApiError): Error {
   const mending = mendingOf({ code: err_code, message: description });
   return mending === undefined
-    ? new RefusedByStream(`the stream refused: ${description}`)
-    : new Error(`the stream refused: ${description} (${mending})`);
+    ? new RefusedByStream(`the stream refused to store a message: ${description}`)
+    : new Error(`the stream refused to store a message: ${description} (${mending})`);
 }
 
 /** Publishes in order, with up to `windowMessages` unacknowledged messages at a time. */
