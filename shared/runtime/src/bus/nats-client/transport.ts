@@ -3,7 +3,8 @@
 // Observed with @nats-io/transport-node 3.4.0: for a server address with an IP, the client wants a certificate that names
 // "localhost" (nats.js, issue 303). Here the certificate must name the IP. The client also reports most failures of a connection
 // as a time-out. Here `onTrouble` gets the cause, in the words of nats-server if it sent some. The client drops a connection whose
-// answers to pings wait behind megabytes of messages. Here a connection is dropped only while no byte arrives.
+// answers to pings wait behind megabytes of messages. Here a connection is dropped only while no byte arrives. A connection
+// on which nothing leaves any more, and bytes arrive, is dropped by the pings of nats-server (`ping_max` in docs/operating.md).
 import { NatsConnectionImpl, setTransportFactory, type NatsConnection } from '@nats-io/nats-core/internal';
 import type { NodeConnectionOptions } from '@nats-io/transport-node';
 import { NodeTransport, nodeResolveHost } from '@nats-io/transport-node/lib/node_transport.js';
