@@ -81,13 +81,11 @@ export function replayHandlers(options: ReplayOptions): Record<string, BusHandle
    */
   async function untilAnnounced({ eventsUnderWay = [] }: Endpoint, request: BusRequest): Promise<void> {
     const endMs = Math.min(performance.now() + announcedMs, request.deadline - marginMs);
-    for (let awaited = eventsUnderWay; awaited.length > 0;) {
+    let awaited = eventsUnderWay;
+    while (awaited.length > 0) {
       const { underWay } = await takeCutoff(request);
-      if (!awaited.some((origin) => underWay.includes(origin))) {
-        if (!awaited.includes(unknownPushes)) return;
-        awaited = underWay;
-        continue;
-      }
+      if (awaited.includes(unknownPushes) && !underWay.includes(unknownPushes)) awaited = underWay;
+      if (!awaited.some((origin) => underWay.includes(origin))) return;
       if (performance.now() > endMs) throw stillAnnouncing();
       await wait(announcedPollMs);
     }

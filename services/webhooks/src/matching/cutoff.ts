@@ -10,8 +10,8 @@
 // A push that is answered before the cutoff is taken is before the cutoff, and a push that begins later is after the cutoff. A
 // push that is under way while the cutoff is taken may be before or after. Unannounced pushes are read before the end of EVENTS,
 // so a push that is announced between the two reads is not lost. If catalog or batches does not answer, its unannounced pushes
-// count as after the cutoff, unless their events are in EVENTS. If its replicas only stand still, `underWay` says so: the event
-// batches of such pushes may come later (api/replay.ts).
+// count as after the cutoff, unless their events are in EVENTS. If it did not answer in time, `underWay` has `unknownPushes`:
+// the event batches of such pushes may come later, and a replay waits for them (api/replay.ts).
 import {
   disabledEventId,
   eventsStream,
