@@ -10,7 +10,7 @@ export const WebhooksConfig = Type.Object({
   WEBHOOK_SECRET_KEY: Type.String({
     description:
       'Keys that encrypt stored signing secrets and headers: `id:key`, the key as base64 of 32 bytes. Several keys are ' +
-      'separated by commas: the first encrypts, each decrypts what it encrypted. `id:lost` names a key that nobody has.',
+      'separated by commas: the first encrypts, each decrypts what it encrypted. `id:lost` stands for a lost key.',
     check: (text: string) => parseKeys(text) !== undefined,
     expected: '`id:key`, or several separated by commas, each id once and each key the base64 of 32 bytes',
     secret: true,
