@@ -112,6 +112,13 @@ class Connections(unittest.TestCase):
                 self.assertEqual({one.headers["host"] for one in service.asked}, {f"127.0.0.1:{service.port}"})
                 self.assertEqual(service.connections, 1)
 
+    def test_a_long_answer_of_a_connection_that_is_closed_after_it_is_read_whole(self) -> None:
+        text = json.dumps({"entities": [{"externalId": f"S-{index}"} for index in range(10_000)], "total": 10_000})
+        head = f"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {len(text)}\r\n\r\n"
+        with listening(lambda connection: connection.sendall((head + text).encode())) as port:
+            with Client(f"http://127.0.0.1:{port}", key="k", patience_seconds=0) as client:
+                self.assertEqual(len(list(client.list("suppliers"))), 10_000)
+
     def test_a_fork_shares_no_connection_with_its_parent(self) -> None:
         clock = SimulatedClock()
         with ScriptedService({}, clock) as service:

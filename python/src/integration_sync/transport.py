@@ -43,8 +43,8 @@ class Transport:
         try:
             sent = {**headers, **self._proxy_headers()} if not self._is_secure else headers
             connection.request(call.method, self._target(call.path), call.body, sent)
-            response = connection.getresponse()
-            text = response.read().decode()
+            with connection.getresponse() as response:
+                text = response.read().decode()
         except BaseException:
             connection.close()
             raise
@@ -110,36 +110,39 @@ class _TimedSocket:
         self.inner = inner
         self.until = until
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
         left = self.until - time.monotonic()
         if left <= 0:
             raise TimeoutError("timed out")
         self.inner.settimeout(left)
 
     def sendall(self, data: ReadableBuffer) -> None:
-        self._begin()
+        self.begin()
         self.inner.sendall(data)
 
-    def recv_into(self, buffer: WriteableBuffer) -> int:
-        self._begin()
-        return self.inner.recv_into(buffer)
-
     def makefile(self, _mode: str) -> io.BufferedReader:
-        return io.BufferedReader(_Received(self))
+        # `http.client` closes the socket before it reads an answer with `Connection: close`; a file keeps a socket open.
+        return io.BufferedReader(_Received(self, self.inner.makefile("rb", buffering=0)))
 
     def close(self) -> None:
         self.inner.close()
 
 
 class _Received(io.RawIOBase):
-    def __init__(self, source: _TimedSocket) -> None:
+    def __init__(self, source: _TimedSocket, file: socket.SocketIO) -> None:
         self._source = source
+        self._file = file
 
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: WriteableBuffer) -> int:
-        return self._source.recv_into(buffer)
+    def readinto(self, buffer: WriteableBuffer) -> int | None:
+        self._source.begin()
+        return self._file.readinto(buffer)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
 
 _Connection: TypeAlias = tuple[http.client.HTTPConnection, _TimedSocket]
