@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import signal
 import socket
@@ -16,6 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 from unittest import mock
 
 from integration_sync import Client, RequestFailed, Unreachable
+from integration_sync.clock import MachineClock
+from integration_sync.rate_limit import Pacer
 
 from cases import Json, ScriptedService, SimulatedClock
 
@@ -149,6 +152,28 @@ class Connections(unittest.TestCase):
             self.assertTrue(asked.wait(10))
             self.assertEqual(in_fork(lambda: list(client.list("suppliers"))), 0)
         thread.join()
+
+    def test_an_interrupted_call_leaves_no_lock_to_the_next_call(self) -> None:
+        def use() -> None:
+            while True:
+                pacer.turn(math.inf)
+
+        def interrupt(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        pacer = Pacer(MachineClock())
+        before = signal.signal(signal.SIGALRM, interrupt)
+        try:
+            for _ in range(500):
+                with contextlib.suppress(KeyboardInterrupt):
+                    signal.setitimer(signal.ITIMER_REAL, 0.0003)
+                    use()
+        finally:
+            signal.signal(signal.SIGALRM, before)
+        thread = threading.Thread(target=pacer.turn, args=(math.inf,), daemon=True)
+        thread.start()
+        thread.join(10)
+        self.assertFalse(thread.is_alive())
 
     def test_a_second_link_header_of_a_proxy_does_not_end_a_listing(self) -> None:
         def serve(connection: socket.socket) -> None:

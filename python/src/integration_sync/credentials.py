@@ -63,7 +63,7 @@ class Fetched:
         self._until = 0.0
 
     def value(self) -> str:
-        with self._lock:
+        with self._lock.inner:
             if self._current is None or self._until < self._clock.now():
                 self._current = self._fetch()
             return self._current
@@ -77,7 +77,7 @@ class Fetched:
         return f"Bearer {token}"
 
     def renew(self, refused: str) -> bool:
-        with self._lock:
+        with self._lock.inner:
             if self._current == refused:
                 self._current = None
         return True

@@ -1,4 +1,7 @@
-"""A lock that is free in a fork: there, the thread that held the lock does not run, and would never release it."""
+"""A lock that is free in a fork: there, the thread that held the lock does not run, and would never release it.
+
+`with` gets the inner lock, of the standard library: an `__enter__` in Python may be interrupted after it has acquired a lock.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +12,11 @@ from weakref import WeakSet
 
 class Lock:
     def __init__(self) -> None:
-        self._inner = threading.Lock()
+        self.inner = threading.Lock()
         _locks.add(self)
 
-    def __enter__(self) -> None:
-        self._inner.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        self._inner.release()
-
     def free(self) -> None:
-        self._inner = threading.Lock()
+        self.inner = threading.Lock()
 
 
 _locks: WeakSet[Lock] = WeakSet()

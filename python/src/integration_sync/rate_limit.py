@@ -37,7 +37,7 @@ class Pacer:
     def turn(self, until: float) -> int:
         """Waits until a request may be sent, and returns the number of its window. Raises if a 429 delays it beyond `until`."""
         while True:
-            with self._lock:
+            with self._lock.inner:
                 missing = self._missing()
                 if missing <= 0:
                     self._left -= 1
@@ -66,7 +66,7 @@ class Pacer:
         if limits is None:
             return
         limit, remaining, reset = limits
-        with self._lock:
+        with self._lock.inner:
             is_known = self._limit is not None
             self._limit = limit
             # An answer to a request of an earlier window says nothing about this window.
@@ -83,7 +83,7 @@ class Pacer:
 
     def hold(self, until: float) -> None:
         """Delays all requests until that time."""
-        with self._lock:
+        with self._lock.inner:
             self._held_until = max(self._held_until, until)
             self._ends_at = min(self._ends_at, until - self._margin)
             self._margin = min(2 * self._margin, MARGIN_SECONDS_MAX)
