@@ -6,6 +6,7 @@ import contextlib
 import json
 import math
 import os
+import pickle
 import signal
 import socket
 import threading
@@ -16,7 +17,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from unittest import mock
 
-from integration_sync import Client, RequestFailed, Unreachable
+from integration_sync import Client, RequestFailed, Unreachable, WebhookRefused
 from integration_sync.clock import MachineClock
 from integration_sync.rate_limit import Pacer
 
@@ -174,6 +175,14 @@ class Connections(unittest.TestCase):
         thread.start()
         thread.join(10)
         self.assertFalse(thread.is_alive())
+
+    def test_a_process_gets_the_error_of_another_process(self) -> None:
+        headers = {"www-authenticate": 'Bearer scope="integration:suppliers:read"'}
+        failed = RequestFailed("GET /suppliers", 403, headers, '{"detail": "no", "code": "insufficient_scope"}')
+        failed.add_note("a note")
+        for error in (failed, WebhookRefused("too_old", "an old delivery"), Unreachable("no answer")):
+            got = pickle.loads(pickle.dumps(error))
+            self.assertEqual((type(got), str(got), vars(got)), (type(error), str(error), vars(error)))
 
     def test_a_second_link_header_of_a_proxy_does_not_end_a_listing(self) -> None:
         def serve(connection: socket.socket) -> None:

@@ -20,6 +20,7 @@ class RequestFailed(Exception):
         problem = _read_problem(text)
         said = f"a redirect to {headers['location']}" if "location" in headers else text[:200]
         super().__init__(f"{what} was answered {status}: {problem.get('detail', said)}")
+        self._given = (what, status, headers, text)
         self.status = status
         #: Stable, for programs: `invalid_request`, `insufficient_scope`. Empty if something else answered, such as a proxy.
         self.code = str(problem.get("code", problem.get("error", "")))
@@ -29,6 +30,10 @@ class RequestFailed(Exception):
         scope = re.search(r'scope="([^"]*)"', headers.get("www-authenticate", ""))
         #: The scope that the key or token lacks, after 403.
         self.scope = scope and scope[1]
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # `multiprocessing` makes an error again in another process; an exception's `args` are the message alone.
+        return type(self), self._given, self.__dict__
 
 
 class Unreachable(Exception):

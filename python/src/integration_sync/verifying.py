@@ -26,6 +26,9 @@ class WebhookRefused(Exception):
         super().__init__(message)
         self.reason: WebhookRefusal = reason
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.reason, *self.args), self.__dict__
+
 
 class TestDeliveryData(TypedDict):
     webhookId: str
