@@ -9,7 +9,7 @@ import type { Row, Source } from '../../../loader/src/core/reading/source.ts';
 import { firstBytes } from '../../../loader/src/core/reading/start.ts';
 import { readOpenFiles } from '../../support/open-files.ts';
 import { useFolder } from '../../support/use-folder.ts';
-import { realpath, rm, writeFile } from 'node:fs/promises';
+import { realpath, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeWorkbook } from '../../support/workbooks.ts';
 
@@ -102,6 +102,25 @@ it.each([
   for await (const _ of source.rows()) break;
   // Node 26 ends a process when it garbage-collects the handle of an open file.
   expect(await readOpenFiles()).not.toContain(await realpath(path));
+});
+
+it('a load stops at the end of a file that was truncated between two records while it was read', async () => {
+  const path = join(folder.path, 'suppliers.csv');
+  // The loader reads 512 KiB at a time, which is a whole number of these records.
+  const records = ['externalId;name', ...suppliers.map(({ externalId, name }) => `${externalId};${name}`)];
+  await writeFile(path, records.map((record) => `${record.slice(0, 63).padEnd(63)}\n`).join(''));
+  const [input] = await resolveInputs({ files: [path], map: new Map(), rules: {} });
+  if (input === undefined) throw new Error('there is no input');
+  const source = await openSource(input);
+  let read = 0;
+  const reading = (async () => {
+    for await (const rows of source.rows()) {
+      read += rows.length;
+      if (read === 512 * 16 - 1) await truncate(path);
+    }
+  })();
+  await expect(reading).rejects.toThrow('suppliers.csv was written to since the load began');
+  expect(read).toBe(512 * 16 - 1);
 });
 
 it('a file that is removed while its rows are read is read to its end', async () => {

@@ -121,11 +121,16 @@ export async function openSource(input: Input, piped?: AsyncIterable<Uint8Array>
 /** The rows of a file. Throws once the file has changed: the columns of the first pass may not be those of the changed file. */
 async function* rowsOf(source: Source, version: string | undefined): ReturnType<Source['rows']> {
   const { path } = source.input;
-  for await (const some of source.rows()) {
+  const check = async (): Promise<void> => {
     if (((await platform.version(path)) ?? version) !== version)
       throw new Stop(`${shortened(path)} was written to since the load began: load it once it is whole.`);
+  };
+  for await (const some of source.rows()) {
+    await check();
     yield some;
   }
+  // A file that was truncated has no further rows.
+  await check();
 }
 
 const lookers: Readonly<Record<Format, (input: Input) => Promise<Looked>>> = {
