@@ -104,6 +104,11 @@ const encodings: Encodings = {
   decode,
   encode: (text, name) => iconv.encode(text, name),
   decoder(name) {
+    if (/^utf-16[lb]e$/.test(name)) {
+      // The decoders of iconv-lite may break a character of four bytes that is in two chunks.
+      const decoder = new TextDecoder(name);
+      return { write: (chunk) => decoder.decode(chunk, { stream: true }), end: () => decoder.decode() };
+    }
     const decoder = iconv.getDecoder(name);
     return { write: (chunk) => decoder.write(viewOf(chunk)), end: () => decoder.end() ?? '' };
   },
