@@ -2,7 +2,8 @@ import { appendFile, mkdir, open, readdir, readFile, rm, rmdir, writeFile } from
 import { join } from 'node:path';
 import type { PushOutcome } from '@integration-sync/client';
 import { expect, it, vi } from 'vitest';
-import { Wrong } from '../../../loader/src/core/mapping/convert.ts';
+import { Shown, Wrong } from '../../../loader/src/core/mapping/convert.ts';
+import { csvRejects } from '../../../loader/src/core/reading/csv-rejects.ts';
 import { ndjsonRejects } from '../../../loader/src/core/reading/json-source.ts';
 import type { Row, Source } from '../../../loader/src/core/reading/source.ts';
 import { Loading, type LoadingOptions } from '../../../loader/src/core/sending/loading.ts';
@@ -87,13 +88,13 @@ function answering(sent: string[][], lacks: (name: string, call: number) => bool
   };
 }
 
-async function load(rows: Row[], send: Send): Promise<LoadState> {
+async function load(rows: Row[] | Source, send: Send): Promise<LoadState> {
   const state = { ...stateOf(), results: { path: join(folder.path, 'results.csv'), bytes: 0 } };
   await using outputs = await Outputs.open(state, join(folder.path, 'state'), false);
   const interrupt = new AbortController().signal;
   await new Loading({
     state,
-    sources: [sourceOf(rows)],
+    sources: [Array.isArray(rows) ? sourceOf(rows) : rows],
     outputs,
     keep: (now) => keepState(join(folder.path, 'state'), now),
     send,
@@ -146,6 +147,27 @@ it('a load sends rows with a missing reference once more at the end', async () =
   expect(sent.at(-1)).toEqual(['oak']);
   expect({ phase, ...files[0]?.counts }).toMatchObject({ phase: 'finished', created: 2, rejected: 0 });
   expect(await rejected()).toEqual([]);
+});
+
+it('a row of a workbook whose reference is missing is rejected with the cells that the workbook shows', async () => {
+  const raw = [new Shown(7, '0007', '0000'), undefined, new Date('2026-03-31'), true, new Wrong('#N/A'), 1.5];
+  const made = { externalId: '0007', name: 'oak' };
+  const form = csvRejects(['externalId', 'name', 'day', 'flag', 'error', 'number'], {
+    delimiter: ';',
+    encoding: 'utf-8',
+    hasBom: false,
+    quotes: true,
+  });
+  const source = { ...sourceOf([{ number: 2, made, raw }]), make: () => made, rejects: form };
+  const sent: string[][] = [];
+  await load(
+    source,
+    answering(sent, () => true),
+  );
+  expect(sent).toEqual([['oak'], ['oak']]);
+  expect(await readFile(join(folder.path, 'rejects/products.csv'), 'utf8')).toBe(
+    'externalId;name;day;flag;error;number;#row;#reason\r\n0007;;2026-03-31;true;;1.5;2;no such supplier\r\n',
+  );
 });
 
 it('a load rejects rows whose reference is still missing at the end', async () => {

@@ -6,7 +6,7 @@
 //   finished
 import type { Kind, PushOutcome } from '@integration-sync/client';
 import { Stop } from '../exit.ts';
-import { Wrong } from '../mapping/convert.ts';
+import { textOf, Wrong } from '../mapping/convert.ts';
 import type { Item } from '../mapping/items.ts';
 import { placeOf, type RejectsForm, type Source } from '../reading/source.ts';
 import type { Deferred, DeferredRows } from './deferred.ts';
@@ -212,8 +212,10 @@ export class Loading {
     if (earlier !== undefined)
       this.#rejectDeferred(earlier, `${earlier.reason} (row ${slot.row} has its id too)`);
     if (slot.status === 'deferred') {
-      const { row, id, raw, reason } = slot;
-      const made = source.make(raw);
+      const { row, id, reason } = slot;
+      const made = source.make(slot.raw);
+      // The cells of a workbook become texts, because JSON has no days and no cell formats.
+      const raw = Array.isArray(slot.raw) ? Array.from(slot.raw, textOf) : slot.raw;
       const item = made instanceof Wrong ? {} : made;
       if (deferred?.add({ kind, file: index, row, id, raw, item, reason }) === true) return;
       slot.status = 'rejected';
