@@ -24,7 +24,7 @@ export class Progress {
 
   /** Shows as many of the parts as fit in a line. Each update of a longer line would leave a copy of the line on the terminal. */
   show(partsOf: () => readonly string[]): void {
-    const now = Date.now();
+    const now = performance.now();
     if (!this.#streams.isTerminal || now - this.#drawnAt < redrawMs) return;
     this.#drawnAt = now;
     const line = fitting(partsOf(), (this.#streams.columns?.() ?? 80) - 1);

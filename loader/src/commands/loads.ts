@@ -199,7 +199,7 @@ interface CarryingOut {
 
 async function carryOut(how: CarryingOut): Promise<ExitCode> {
   const { state, sources, folder, isPlan, context, values } = how;
-  const begunAt = Date.now();
+  const begunAt = performance.now();
   const progress = new Progress(context.streams);
   await using outputs = await Outputs.open(state, folder, how.isResumed);
   const planned = new PlannedIds();
@@ -218,7 +218,7 @@ async function carryOut(how: CarryingOut): Promise<ExitCode> {
     ...(isPlan ? { accepted: planned.add.bind(planned) } : {}),
     ...(comparison === undefined ? {} : { judged: comparison.judge.bind(comparison) }),
     progressed: (file, rows, total) => {
-      const seconds = (Date.now() - begunAt) / 1_000;
+      const seconds = (performance.now() - begunAt) / 1_000;
       progress.show(() => [
         `${file.kind} ${total === undefined ? counted(rows, 'row') : `${count(rows)}/${count(total)}`}`,
         `${count(file.counts.rejected)} rejected`,
@@ -238,7 +238,7 @@ async function carryOut(how: CarryingOut): Promise<ExitCode> {
   // If the plan has stopped early, further differences are not known.
   const findings =
     stopped === undefined ? await comparison?.end(how.connection.client, context.interrupt) : undefined;
-  const summary = summarize(state, loading.reasons, (Date.now() - begunAt) / 1_000);
+  const summary = summarize(state, loading.reasons, (performance.now() - begunAt) / 1_000);
   const words = inWords(summary, isPlan, findings === undefined);
   await context.streams.out(
     values.json

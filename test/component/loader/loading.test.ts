@@ -170,6 +170,29 @@ it('a row of a workbook whose reference is missing is rejected with the cells th
   );
 });
 
+const rowsFrom = (from: number): Row[] =>
+  Array.from({ length: 500 }, (_, at) => row(from + at, `P-${from + at}`, 'oak'));
+
+it('a load saves its state each second, also after the clock of the machine was set back', async () => {
+  let saved: LoadState | undefined;
+  const source: Source = {
+    ...sourceOf([]),
+    async *rows() {
+      yield rowsFrom(1);
+      yield rowsFrom(501);
+      using _clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now() - 3_600_000);
+      await pause(1_100);
+      yield rowsFrom(1_001);
+      saved = JSON.parse(await readFile(join(folder.path, 'state', stateFile), 'utf8')) as LoadState;
+    },
+  };
+  await load(
+    source,
+    answering([], () => false),
+  );
+  expect(saved?.files[0]?.row).toBeGreaterThanOrEqual(1_000);
+});
+
 it('a load rejects rows whose reference is still missing at the end', async () => {
   const sent: string[][] = [];
   const { files } = await load(

@@ -145,7 +145,7 @@ export class Loading {
         }
         release();
         interrupt.throwIfAborted();
-        if (Date.now() - this.#savedAt > saveEveryMs) await this.#save();
+        if (performance.now() - this.#savedAt > saveEveryMs) await this.#save();
       }
       await queue.drain();
       release();
@@ -183,7 +183,7 @@ export class Loading {
   }
 
   async #save(): Promise<void> {
-    this.#savedAt = Date.now();
+    this.#savedAt = performance.now();
     const { keep, outputs, state } = this.#options;
     // The state names the file for rejected rows before rows are written to that file. So after a kill the resumed load uses the
     // same file.
