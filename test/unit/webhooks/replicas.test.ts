@@ -42,6 +42,8 @@ function setUp() {
       const [beat] = beats.splice(0, 1);
       if (beat !== undefined) listeners.get(beat.subject)?.(beat);
     },
+    /** All beats that have not come back come back at the same moment. */
+    echoAll: hearAll,
     /** Another replica sends a beat with these headers. */
     other: (headers: Record<string, string>) =>
       listeners.get('webhooks.replica.alive')?.({
@@ -122,6 +124,21 @@ it('a replica that was stopped or cut off receives five own heartbeats before it
   self.other({ sent: '1', shares: '1' });
   self.after(60_000);
   self.listen(2_000);
+  expect([self.replicas.isDead('other'), self.replicas.sharing().includes('other')]).toEqual([false, true]);
+  self.listen(500);
+  expect([self.replicas.isDead('other'), self.replicas.sharing().includes('other')]).toEqual([true, false]);
+});
+
+it('a replica that was cut off from NATS takes no other for dead by own heartbeats that come back together', async () => {
+  await using self = setUp();
+  self.listen(5_000);
+  self.other({ sent: '1', shares: '1' });
+  for (let beats = 0; beats < 20; beats += 1) {
+    self.after(500);
+    self.beat();
+  }
+  self.echoAll();
+  self.listen(1_500);
   expect([self.replicas.isDead('other'), self.replicas.sharing().includes('other')]).toEqual([false, true]);
   self.listen(500);
   expect([self.replicas.isDead('other'), self.replicas.sharing().includes('other')]).toEqual([true, false]);

@@ -158,8 +158,12 @@ const silenceMsOf = (wasTaken: boolean): number => (wasTaken ? silenceMsAfterTak
 
 /** The replica's own beats. Each has the time of its sending, because a frozen process later reads old beats from its socket. */
 class OwnBeats {
-  /** How many beats of this replica came back to it within 2 s. */
+  /**
+   * How many beats of this replica came back to it within 2 s. Beats that come back together count as one: after a reconnection, the
+   * NATS client sends the beats of several seconds before any beat of another replica can arrive.
+   */
   count = 0;
+  #countedAt = -Infinity;
   heardAt = -Infinity;
   /** Since when own beats arrive without a gap of 2.5 s. The silence of a replica that sent no beat counts from then. */
   heardSince: Sign = { at: Infinity, ownBeats: 0, wasTaken: false };
@@ -170,6 +174,8 @@ class OwnBeats {
     if (this.heardAt > -Infinity && now - this.heardAt > unheardMs) this.gaps += 1;
     if (now - this.heardAt > silenceMs) this.heardSince = { at: now, ownBeats: this.count, wasTaken: false };
     this.heardAt = sentAt;
-    if (now - sentAt < unheardMs) this.count += 1;
+    if (now - sentAt >= unheardMs || now - this.#countedAt < beatMs / 2) return;
+    this.count += 1;
+    this.#countedAt = now;
   }
 }
