@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { openLog } from '@integration-sync/runtime/log';
 import { expect, it } from 'vitest';
-import { openArchive, type StoredMessage } from '../../../shared/runtime/src/bus/archive.ts';
+import { openStoredMessages, type StoredMessage } from '../../../shared/runtime/src/bus/stored-messages.ts';
 import type { Connection } from '../../../shared/runtime/src/bus/connection.ts';
 import { follow } from '../../../shared/runtime/src/bus/follow-stream.ts';
 
@@ -16,7 +16,7 @@ function usedBytes(): number {
   return process.memoryUsage().heapUsed;
 }
 
-const stored = (sequence: number): StoredMessage => ({
+const message = (sequence: number): StoredMessage => ({
   sequence,
   subject: 'events.x',
   id: '',
@@ -32,7 +32,7 @@ it('a follower of a stream misses no message that a new leader of the stream lac
     onReconnect: () => ({ [Symbol.dispose]: () => undefined }),
   };
   let lastRead = 3;
-  const archive: Parameters<typeof follow>[1] = {
+  const stored: Parameters<typeof follow>[1] = {
     streamFacts: async () => ({
       madeAt: new Date(0),
       firstSequence: 1,
@@ -41,12 +41,12 @@ it('a follower of a stream misses no message that a new leader of the stream lac
     }),
     async *readStream(_stream, { from }) {
       const first = 'sequence' in from ? from.sequence : 1;
-      for (let sequence = first; sequence <= lastRead; sequence += 1) yield stored(sequence);
+      for (let sequence = first; sequence <= lastRead; sequence += 1) yield message(sequence);
       lastRead = 5;
     },
   };
   const taken: number[] = [];
-  await using _reading = follow(connection as Connection, archive, 'EVENTS', {
+  await using _reading = follow(connection as Connection, stored, 'EVENTS', {
     subject: 'events.>',
     isMeant: () => true,
     ahead: 10,
@@ -69,8 +69,8 @@ it('a follower of a stream uses no more memory while NATS is away', async () => 
     listen: () => ({ [Symbol.dispose]: () => undefined }),
     onReconnect: () => ({ [Symbol.dispose]: () => undefined }),
   };
-  const archive = openArchive(absent as Connection);
-  await using _reading = follow(absent as Connection, archive, 'EVENTS', {
+  const stored = openStoredMessages(absent as Connection);
+  await using _reading = follow(absent as Connection, stored, 'EVENTS', {
     subject: 'events.>',
     isMeant: () => true,
     ahead: 1,

@@ -1,6 +1,6 @@
 // Reads a stream in order, without a consumer: the reader keeps its own offset. nats-server publishes each message again once the
 // message is stored (`republish`), with its sequence. Sequences have no holes, so the reader knows what it lacks, and reads that
-// from the stream (archive.ts):
+// from the stream (stored-messages.ts):
 //
 //   the next sequence comes       the reader hands the message on
 //   a higher sequence comes       messages were lost on their way, or more of them came than the reader keeps
@@ -10,7 +10,7 @@
 // So a login needs no permission to create consumers, with which it could make nats-server publish to any subject.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Msg } from '@nats-io/nats-core';
-import type { Archive } from './archive.ts';
+import type { StoredMessages } from './stored-messages.ts';
 import type { Connection } from './connection.ts';
 import { traceparentIn, type FollowedMessage } from './message.ts';
 import { codes, isRefusedWith } from './nats-refusals.ts';
@@ -46,7 +46,7 @@ const failingLineMs = 5_000;
 /** Reads until disposed, and retries after each error. */
 export function follow(
   connection: Connection,
-  archive: Pick<Archive, 'readStream' | 'streamFacts'>,
+  stored: Pick<StoredMessages, 'readStream' | 'streamFacts'>,
   stream: string,
   options: FollowOptions,
 ): Reading {
@@ -64,7 +64,7 @@ export function follow(
     let madeAtMs: number | undefined;
     /** Passes the stored messages from the sequence `next` on to the reader. */
     const catchUp = async (): Promise<void> => {
-      const { madeAt, lastSequence } = await archive.streamFacts(stream);
+      const { madeAt, lastSequence } = await stored.streamFacts(stream);
       // While the connection was down, the stream may have been restored from a backup: `from` must be called again.
       if (live.isCut) return;
       madeAtMs ??= madeAt.getTime();
@@ -74,7 +74,7 @@ export function follow(
         if (next > lastSequence) break;
         if (looks > 0) await wait(endLookMs);
         const reading = { subject: options.subject, from: { sequence: next }, exact: true };
-        for await (const message of archive.readStream(stream, reading)) {
+        for await (const message of stored.readStream(stream, reading)) {
           if (stop.signal.aborted || live.isCut) return;
           if (message.sequence >= next) await hand(message);
         }

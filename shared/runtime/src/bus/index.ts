@@ -1,5 +1,5 @@
 // The bus: everything that this system does with NATS goes through this module, and no other folder imports a NATS package.
-import { openArchive } from './archive.ts';
+import { openStoredMessages } from './stored-messages.ts';
 import { openBroadcasts } from './broadcasts.ts';
 import { openConnection, type ConnectionOptions } from './connection.ts';
 import { follow, type FollowOptions } from './follow-stream.ts';
@@ -11,7 +11,7 @@ import { serve, type ObserveRequest, type ServiceOptions } from './serve.ts';
 import { openStreams } from './ensure-streams.ts';
 
 export type { BusHandler, BusReply, BusRequest } from './answer.ts';
-export type { ReadOptions, StoredMessage } from './archive.ts';
+export type { ReadOptions, StoredMessage } from './stored-messages.ts';
 export type { Broadcast } from './broadcasts.ts';
 export type { Forbidden } from './connection.ts';
 export type { FollowOptions, Reading } from './follow-stream.ts';
@@ -23,6 +23,7 @@ export type { Reply, RequestOptions } from './request.ts';
 export { NatsRefusal, unheardSubject } from './nats-refusals.ts';
 export { quantityInWords } from './quantities.ts';
 export { largeRequests, type ServiceOptions } from './serve.ts';
+export { refuseGivenUp } from './still-waiting.ts';
 export type { Wait } from './waits.ts';
 export type { StreamStanding } from './stream-watch.ts';
 export type { FoundConsumer } from './ensure-streams.ts';
@@ -38,11 +39,11 @@ export type Bus = Awaited<ReturnType<typeof openBus>>;
 export async function openBus({ observe = () => undefined, ...options }: BusOptions) {
   const connection = await openConnection(options);
   const streams = openStreams(connection);
-  const archive = openArchive(connection);
+  const stored = openStoredMessages(connection);
   let reconnects = 0;
   connection.onReconnect(() => (reconnects += 1));
   return {
-    ...archive,
+    ...stored,
     ...openBroadcasts(connection),
     ...openPublisher(connection),
     ...streams,
@@ -60,10 +61,10 @@ export async function openBus({ observe = () => undefined, ...options }: BusOpti
     answerNow: () => connection.inbox.answerNow(),
     serve: (service: ServiceOptions) => serve(connection, service, observe),
     /** Reads a stream in order, from an offset that the reader keeps. */
-    follow: (stream: string, following: FollowOptions) => follow(connection, archive, stream, following),
+    follow: (stream: string, following: FollowOptions) => follow(connection, stored, stream, following),
     /** How full the named streams are, and how fast they grow. */
     readLevels: (names: readonly string[], nowMs = Date.now()) =>
-      readLevels(connection, archive.readStream, names, nowMs),
+      readLevels(connection, stored.readStream, names, nowMs),
     /** Repeats `work` until NATS answers, for the start of a process. */
     patiently: <T>(what: string, work: () => Promise<T>) => patiently(connection, what, work),
     async [Symbol.asyncDispose](): Promise<void> {

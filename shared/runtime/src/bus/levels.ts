@@ -1,7 +1,7 @@
 // How full streams are, and how fast they grow: by what was stored in the last day, less what will be too old in the next two days.
 // nats-server counts bytes before compression.
 import type { StreamInfo } from '@nats-io/jetstream';
-import type { Archive } from './archive.ts';
+import type { StoredMessages } from './stored-messages.ts';
 import type { Connection } from './connection.ts';
 import { findStream } from './inspect.ts';
 import { amount, quantityIn } from './quantities.ts';
@@ -25,7 +25,7 @@ export interface Levels {
   account: Level;
 }
 
-type ReadStream = Archive['readStream'];
+type ReadStream = StoredMessages['readStream'];
 
 const dayMs = 24 * 60 * 60 * 1000;
 const aheadMs = 2 * dayMs;

@@ -1,6 +1,6 @@
 // Whether the caller of a request still waits. A replica may ask this before it writes: the caller may have learnt long ago that
 // its request failed. The answer also carries the caller's clock, which tells the replica the age of that caller's next requests.
-import { requestHeaders } from '@integration-sync/contracts';
+import { Failure, requestHeaders } from '@integration-sync/contracts';
 import { headers as natsHeaders, type Msg } from '@nats-io/nats-core';
 import { callerOf, isQuestion } from './caller.ts';
 
@@ -44,6 +44,24 @@ export function openCallers(askBack: (subject: string, withinMs: number) => Prom
       return theirsMs === undefined ? undefined : clocks.read(processOf(callerOf(request).reply), theirsMs);
     },
   };
+}
+
+interface Waited {
+  /** Until when the caller promised to wait, by `performance.now()`. */
+  readonly waitedForUntilMs: number;
+  isWaitedFor: () => Promise<boolean>;
+}
+
+/**
+ * Called right before a write. Throws if the caller has given up: if this replica was frozen with the request in its socket, the caller
+ * may since have had another replica carry out newer requests, which this write would undo.
+ */
+export async function refuseGivenUp(request: Waited): Promise<void> {
+  if (performance.now() <= request.waitedForUntilMs || (await request.isWaitedFor())) return;
+  throw new Failure(
+    'timeout',
+    'The caller no longer waits for this request, so the service changes nothing.',
+  );
 }
 
 /** The reply subject without its last token: the last token names the request, the tokens before it the process. */

@@ -24,7 +24,7 @@ export interface ReadOptions {
   exact?: boolean;
 }
 
-export type Archive = ReturnType<typeof openArchive>;
+export type StoredMessages = ReturnType<typeof openStoredMessages>;
 
 /**
  * nats-server disconnects a client for which more than 64 MB are pending (`max_pending`). So a read asks for a bounded chunk at a
@@ -38,7 +38,7 @@ const longChunksMax = 8;
 const copyBehindMaxMs = 2_000;
 const copyAgainMs = 10;
 
-export function openArchive(connection: Connection) {
+export function openStoredMessages(connection: Connection) {
   const { manager } = connection;
   const longReadings = openSemaphore({ max: longChunksMax });
   const infoOf = (stream: string, options?: Parameters<typeof manager.streams.info>[1]) =>
@@ -124,7 +124,7 @@ async function* readStream(
       left -= chunk.messages.length;
       from = { seq: last.sequence + 1 };
       if (chunk.more) continue;
-    }
+    } else if (!chunk.isNotFound) throw unreadable(new Error('the only message of the answer was lost'));
     if ((await leaderHasMore?.((from.seq ?? 1) - 1)) !== true) return;
   }
 }
@@ -175,7 +175,7 @@ const latestMs = Date.UTC(2200);
 const readChunk = (connection: Connection, ask: () => Promise<AsyncIterable<StoredMsg>>) =>
   connection.whileConnected(async () => {
     const messages: StoredMessage[] = [];
-    let more = false;
+    let [more, isNotFound] = [false, false];
     try {
       for await (const message of await ask()) {
         // A break between servers of a cluster may lose a message of the answer, but not its end.
@@ -186,10 +186,10 @@ const readChunk = (connection: Connection, ask: () => Promise<AsyncIterable<Stor
       }
     } catch (error) {
       // nats-server answers 404 where no message matches.
-      const isNotFound = error instanceof JetStreamError && 'code' in error && error.code === 404;
+      isNotFound = error instanceof JetStreamError && 'code' in error && error.code === 404;
       if (!isNotFound) throw unreadable(error);
     }
-    return { messages, more };
+    return { messages, more, isNotFound };
   });
 
 const unreadable = (cause: unknown): Failure =>
