@@ -3,6 +3,7 @@ import { Failure, type EventBody } from '@integration-sync/contracts';
 import type { Stage } from '@integration-sync/sync';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
+import { freeze } from '../../support/freeze.ts';
 import { startStoppingService } from '../../support/stopping-service.ts';
 import { openWorld, type Caller, type World } from '../../support/sync.ts';
 
@@ -286,4 +287,23 @@ it('an expectation is checked in time by a replica that starts once a clock that
     (count) => count === 0,
     foundWithinMs,
   );
+});
+
+it('a replica that was frozen sets no expectation by a request whose caller gave up meanwhile', async () => {
+  await using alone = await openWorld(inject('engines').mongodb);
+  await using replica = await startStoppingService('catalog', 'none', alone.environment);
+  await alone.startBatches();
+  const caller = alone.caller();
+  await caller.expect({ products: { everyHours: 5 } });
+  {
+    using _frozen = await freeze([replica.pid]);
+    const setting = alone.bus.request('svc.catalog.expectations.set', {
+      headers: { integration: caller.integration },
+      body: JSON.stringify({ suppliers: { everyHours: 7 }, products: null }),
+      timeoutMs: 800,
+    });
+    await expect(setting).rejects.toMatchObject({ code: 'timeout' });
+  }
+  const after = await caller.expect({ batches: { everyHours: 9 } });
+  expect(after).toMatchObject({ suppliers: null, products: { everyHours: 5 }, batches: { everyHours: 9 } });
 });

@@ -52,6 +52,7 @@ it('a registration, also a repeated one, replaces the revision of the integratio
   const request = {
     subject: subjects.endpointsRegister,
     integration: 'acme',
+    waitedForUntilMs: Infinity,
     headers: new Map([[requestHeaders.idempotencyKey, 'key-1']]),
     body: Buffer.from(JSON.stringify(body)),
   } as unknown as BusRequest;

@@ -7,7 +7,7 @@ import {
   type Expectations,
   type ShownExpectation,
 } from '@integration-sync/contracts';
-import type { BusHandler, BusReply } from '@integration-sync/runtime/bus';
+import { refuseGivenUp, type BusHandler, type BusReply } from '@integration-sync/runtime/bus';
 import type { Clock } from '@integration-sync/sync';
 import { readBody } from './expectations-body.ts';
 import { dueAtOf, nextCheckAt, see } from './due.ts';
@@ -32,6 +32,7 @@ export const setExpectations =
     const { integration } = request;
     const hours = readBody(request.body, { ofQuery: queryErrorsOf(request), strict: isStrict(request) });
     const before = await expectations.of(integration);
+    await refuseGivenUp(request);
     for (const [kind, everyHours] of hours) {
       const expected = { integration, entityType: expectedKinds[kind] };
       const found = before.find(({ entityType }) => entityType === expected.entityType);

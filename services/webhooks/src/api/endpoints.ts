@@ -1,6 +1,6 @@
 // What callers do with one of their endpoints: read, change and delete it. How a webhook is shown: webhook-details.ts.
 import { ChangeWebhook, queryErrorsOf, refuseIfAny, subjects } from '@integration-sync/contracts';
-import { queryOf, type BusHandler } from '@integration-sync/runtime/bus';
+import { queryOf, refuseGivenUp, type BusHandler } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { AttemptLog } from '../delivering/attempt-log.ts';
 import type { Changed } from '../delivering/endpoint-changes.ts';
@@ -59,6 +59,7 @@ function changing(options: EndpointsOptions): BusHandler {
       const given = dropped.length === 0 ? wanted : { ...wanted, headers: null };
       const settings = settingsOf(given, vault, endpoint._id);
       const change = changeOf(endpoint, wanted, { settings, cutoff, now: new Date() });
+      await refuseGivenUp(request);
       const after = change === undefined ? endpoint : await endpoints.change(endpoint, change);
       if (after === null) continue;
       // A change that MongoDB had already is broadcast too: the replica that stored it may have died before its broadcast.
@@ -83,6 +84,7 @@ const removing =
     const { integration } = request;
     const id = endpointIdOf(request);
     const found = await endpoints.findOf(integration, id);
+    await refuseGivenUp(request);
     // The answers are removed before the endpoint: if this replica dies meanwhile, an erasing still finds the endpoint and its answers.
     if (found !== null) await attemptLog.forgetAnswers([id]);
     // Otherwise a repeated registration would store the deleted endpoint again, if the replica of the first one died.

@@ -9,7 +9,7 @@ import {
   RegisterWebhook,
   requestHeaders,
 } from '@integration-sync/contracts';
-import type { BusHandler, BusRequest } from '@integration-sync/runtime/bus';
+import { refuseGivenUp, type BusHandler, type BusRequest } from '@integration-sync/runtime/bus';
 import { isFirst } from '@integration-sync/runtime/store';
 import { type Endpoint, newEndpoint } from '../endpoints/endpoint.ts';
 import { type Registration, registrationOf, type Registrations } from '../endpoints/idempotency-keys.ts';
@@ -101,6 +101,7 @@ async function register(
     eventsUnderWay: underWay,
     ...registered,
   });
+  await refuseGivenUp(request);
   if (!(await isFirst(endpoints.insert(endpoint)))) {
     const first = await endpoints.findOf(integration, id);
     if (first === null) throw goneSince();

@@ -10,7 +10,7 @@ import {
   ReplayEvents,
   subjects,
 } from '@integration-sync/contracts';
-import type { Bus, BusHandler, BusRequest } from '@integration-sync/runtime/bus';
+import { refuseGivenUp, type Bus, type BusHandler, type BusRequest } from '@integration-sync/runtime/bus';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/endpoint-store.ts';
@@ -66,6 +66,7 @@ export function replayHandlers(options: ReplayOptions): Record<string, BusHandle
     const { eventIds } = given;
     const events =
       eventIds === undefined ? spanOf(endpoint, given) : await sentOf(endpoint, eventIds, request);
+    await refuseGivenUp(request);
     const queued = await bounds.run(endpoint, request, (admit) =>
       resend(events, { ...resending(endpoint, request), admit }),
     );

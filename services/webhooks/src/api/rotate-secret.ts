@@ -1,6 +1,6 @@
 // Rotates the signing secret of an endpoint. During its grace period the former secret signs too.
 import { Failure, limits, RotateSecret } from '@integration-sync/contracts';
-import type { BusHandler } from '@integration-sync/runtime/bus';
+import { refuseGivenUp, type BusHandler } from '@integration-sync/runtime/bus';
 import type { Changed } from '../delivering/endpoint-changes.ts';
 import { type PreviousSecret, previousSecretsMax, servingSecrets } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/endpoint-store.ts';
@@ -28,6 +28,7 @@ export function rotating({ endpoints, vault, changed }: RotatingOptions): BusHan
       if (expiresAt !== null && serving.length >= previousSecretsMax) throw tooManySecrets(serving);
       const before = expiresAt === null ? [] : [{ sealed: endpoint.secret, expiresAt }, ...serving];
       const previousSecrets = before.filter(({ sealed }) => !vault.lostIds.includes(keyIdOf(sealed)));
+      await refuseGivenUp(request);
       const after = await endpoints.change(endpoint, {
         $set: { secret: vault.seal(secret, endpoint._id), previousSecrets, isRotated: true },
         $inc: { version: 1 },
