@@ -138,7 +138,7 @@ shared/sync/src/announcing/announcement.ts
 
 erased-in-part erased 30
 erasing keeps the fields of a record
-shared/sync/src/items/sync-status.ts
+shared/sync/src/items/archive-erase.ts
 -  new Map([...Object.keys(before).map((name) => [name, undefined] as const), [statusField, 'ERASED']]);
 +  new Map([[statusField, 'ERASED']]);
 

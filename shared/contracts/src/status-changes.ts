@@ -1,4 +1,4 @@
-// Archiving and erasing: request and answer. What becomes of a record: items/sync-status.ts of shared/sync.
+// Archiving and erasing: request and answer. What becomes of a record: items/archive-erase.ts of shared/sync.
 import { Type, type Static, type TProperties } from 'typebox';
 import { oneOf } from './fields.ts';
 import { limits } from './limits.ts';

@@ -1,4 +1,4 @@
-// What a request can do with records. Each action changes their fields (items/sync-status.ts) and answers in its own way.
+// What a request can do with records. Each action changes their fields (items/archive-erase.ts) and answers in its own way.
 export type Action = keyof typeof doneBy;
 
 /** What a record becomes that existed before the action, in the words of counts and metrics. */

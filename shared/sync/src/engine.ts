@@ -14,7 +14,7 @@ import type { Store } from '@integration-sync/runtime/store';
 import { LRUCache } from 'lru-cache';
 import { openAnnouncer } from './announcing/announcer.ts';
 import type { Clock } from './clock.ts';
-import { actionReaders } from './items/sync-status.ts';
+import { actionReaders } from './items/archive-erase.ts';
 import { compileValidator } from './items/validate.ts';
 import { journalIndexes, openJournal } from './journal/journal.ts';
 import type { Kind } from './kind.ts';

@@ -14,7 +14,7 @@ import type { StatusChange } from './action.ts';
 import { openEngine, openKind, type Engine, type EngineOptions, type KindEngine } from './engine.ts';
 import { steadyClock, type Clock } from './clock.ts';
 import type { Kind } from './kind.ts';
-import { openListing } from './listing/listing.ts';
+import { openListing } from './listing/answer-page.ts';
 import { draftListing } from './listing/draft-listing.ts';
 import { recordListing } from './listing/record-listing.ts';
 import {

@@ -186,7 +186,7 @@ const outdated = ({ counted = {} }: Watermark, closed: string, now: number): str
 
 export const isNoneOpen = ({ open }: Pick<Watermark, 'open'>): boolean => Object.keys(open).length === 0;
 
-/** The time up to which no further record can appear, by `lastSyncedAt` (the header `X-Next-Since`, listing/listing.ts). */
+/** The time up to which no further record can appear, by `lastSyncedAt` (the header `X-Next-Since`, listing/answer-page.ts). */
 export function completeUntil(watermark: Pick<Watermark, 'stamp' | 'open'>): Date {
   const open = Object.values(watermark.open);
   return new Date(open.length === 0 ? watermark.stamp : Math.min(...open) - 1);

@@ -35,7 +35,7 @@ it('pushes of the same records are answered in the order in which they came to a
 });
 
 it(
-  'pushes of the same records wait for no push of other records, and for none whose caller disconnected',
+  'a push waits only for pushes that share a record with it and whose callers are still connected',
   { timeout: 60_000 },
   async () => {
     const [released, reached] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];

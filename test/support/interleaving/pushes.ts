@@ -21,7 +21,7 @@ import { openEngine, openKind } from '../../../shared/sync/src/engine.ts';
 import type { Entry } from '../../../shared/sync/src/journal/journal-entry.ts';
 import { ownedMs, watchMs } from '../../../shared/sync/src/journal/journal-times.ts';
 import type { Kind } from '../../../shared/sync/src/kind.ts';
-import { openListing } from '../../../shared/sync/src/listing/listing.ts';
+import { openListing } from '../../../shared/sync/src/listing/answer-page.ts';
 import { recordListing } from '../../../shared/sync/src/listing/record-listing.ts';
 import { collectionNames } from '../../../shared/sync/src/names.ts';
 import { changeStatus, push } from '../../../shared/sync/src/pushing/push.ts';

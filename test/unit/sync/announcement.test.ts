@@ -271,7 +271,7 @@ describe('the answer to a push', () => {
 
   it('has the drafts under the key of the kind, and none for a kind without drafts', () => {
     const counts = { created: 0, updated: 0, unchanged: 0, failed: 0 };
-    const answered = { applied: [], rejected: [], counts, drafts: [{ entry: draft }] };
+    const answered = { applied: [], rejected: [], counts, asked: true, drafts: [{ entry: draft }] };
     const withDrafts: Kind = {
       ...plainKind,
       drafting: {
@@ -287,6 +287,7 @@ describe('the answer to a push', () => {
     };
     const common = { success: true, created: 0, updated: 0, errors: [], records: [] };
     expect(answerOf(withDrafts, answered)).toEqual({ ...common, labelsMade: [draft] });
+    expect(answerOf(withDrafts, { ...answered, asked: false })).toEqual({ ...common, labelsMade: [] });
     expect(answerOf(plainKind, answered)).toEqual(common);
   });
 });

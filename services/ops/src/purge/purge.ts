@@ -1,5 +1,5 @@
 // Removes an integration from all collections and streams, in passes until a pass finds nothing: working replicas write documents
-// and messages again. The erasing of a single supplier is another thing: shared/sync/src/items/sync-status.ts.
+// and messages again. The erasing of a single supplier is another thing: shared/sync/src/items/archive-erase.ts.
 import { setTimeout as wait } from 'node:timers/promises';
 import { batchesOperating } from '@integration-sync/batches/operating';
 import { catalogOperating } from '@integration-sync/catalog/operating';

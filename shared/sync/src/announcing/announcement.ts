@@ -1,4 +1,5 @@
-// Makes the events of one push from its journal entry alone, so that each replica makes the same bytes in the same order.
+// Makes the events of one push from its journal entry alone, so that each replica makes the same bytes in the same order. Unchanged
+// records have no event; they are UPDATED in the answer (items/push-answer.ts), with a new lastSyncedAt (records/record-writes.ts).
 import {
   eventId,
   eventSubject,

@@ -49,14 +49,17 @@ export interface Answered {
   applied: readonly Applied[];
   rejected: readonly Rejected[];
   counts: Counts;
+  /** Whether the push asks for drafts; otherwise the answer lists none. */
+  asked: boolean;
   /** The drafts that the push made. */
   drafts: readonly { entry: Draft }[];
 }
 
-export function answerOf({ drafting }: Kind, { applied, rejected, counts, drafts }: Answered) {
+export function answerOf({ drafting }: Kind, { applied, rejected, counts, asked, drafts }: Answered) {
   const { success, errors, records } = answerItems(applied, rejected, 'UPDATED');
   const { created, updated } = counts;
-  const ofDrafts = drafting === undefined ? {} : { [drafting.answerKey]: drafts.map(({ entry }) => entry) };
+  const listed = asked ? drafts.map(({ entry }) => entry) : [];
+  const ofDrafts = drafting === undefined ? {} : { [drafting.answerKey]: listed };
   return { success, created, updated, errors, records, ...ofDrafts };
 }
 

@@ -1,5 +1,5 @@
 // The sealed cursor of a listing: a caller can neither make nor change a cursor, nor use it on another listing. Which parameters
-// may accompany a cursor: `checkBesideCursor` (contracts/listing-query.ts). The `total` beside a cursor: listing.ts. The `Link`:
+// may accompany a cursor: `checkBesideCursor` (contracts/listing-query.ts). The `total` beside a cursor: answer-page.ts. The `Link`:
 // listing-request.ts.
 import { seal, unseal } from '@integration-sync/runtime/seal';
 

@@ -1,7 +1,7 @@
-// How `GET /dds` shows the drafts of due-diligence statements. Their order and pages: listing.ts.
+// How `GET /dds` shows the drafts of due-diligence statements. Their order and pages: answer-page.ts.
 import type { KindEngine } from '../engine.ts';
 import type { DraftDocument } from '../records/drafts.ts';
-import type { ListingRule } from './listing.ts';
+import type { ListingRule } from './answer-page.ts';
 import { draftNarrowing } from './listing-filters.ts';
 
 export function draftListing(of: KindEngine): ListingRule<DraftDocument> {

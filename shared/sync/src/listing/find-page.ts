@@ -1,5 +1,6 @@
-// Finds the documents of a page. Each page of a walk (a listing from cursor to cursor) costs the same, however many records are
-// stored or match: a replica remembers the number and the order of the matches for a while. Other replicas read both again.
+// Finds the documents of a page (its `page` and `total` in the answer: answer-page.ts). Each page of a walk (a listing from cursor to
+// cursor) costs the same, however many records are stored or match: a replica remembers the number and the order of the matches for
+// a while. Other replicas read both again.
 //
 //   remembered          for each                             used by
 //   ──────────────────  ───────────────────────────────────  ────────────────────────────────────────────────────────────

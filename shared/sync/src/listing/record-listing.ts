@@ -1,12 +1,12 @@
-// How a listing shows records, with a name or whole (`details`). Their order and pages: listing.ts.
+// How a listing shows records, with a name or whole (`details`). Their order and pages: answer-page.ts.
 import type { ListingEntity, RecordDetails } from '@integration-sync/contracts';
 import type { KindEngine } from '../engine.ts';
 import { internalIdOf, syncIdOf } from '../ids.ts';
 import { fieldNames, type Fields } from '../kind.ts';
-import type { ListingRule } from './listing.ts';
+import type { ListingRule } from './answer-page.ts';
 import { recordNarrowing } from './listing-filters.ts';
 import type { RecordDocument } from '../records/record-document.ts';
-import { statusField, statusOf } from '../items/sync-status.ts';
+import { statusField, statusOf } from '../items/archive-erase.ts';
 
 export function recordListing(of: KindEngine): ListingRule<RecordDocument> {
   const { kind } = of;

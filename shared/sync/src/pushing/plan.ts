@@ -40,12 +40,11 @@ export async function plan(_engine: Engine, of: KindEngine, request: BusRequest)
     before: before ?? new Map(),
     asked,
   });
-  const drafts = asked ? makes : [];
   const counts = countItems(applied, rejected);
   return {
     headers: {},
     body: JSON.stringify({
-      ...answerOf(kind, { applied, rejected, counts, drafts }),
+      ...answerOf(kind, { applied, rejected, counts, asked, drafts: makes }),
       ...itemDetailsOf(of, request, { items, applied, rejected, counts }),
     }),
     logFields: { items: items.length, ...counts },

@@ -12,7 +12,7 @@ import { refuseUnknown } from '../items/unknown-fields.ts';
 import type { Rejected } from '../items/push-answer.ts';
 import type { PushBody } from '../items/push-body.ts';
 import { gatherRecords, type AcceptedItem, type PushedRecord } from '../items/fold.ts';
-import { isErased } from '../items/sync-status.ts';
+import { isErased } from '../items/archive-erase.ts';
 import type { Stored } from '../records/sort-records.ts';
 import { isFollowed } from './drafting.ts';
 

@@ -22,8 +22,8 @@ export async function push(engine: Engine, of: KindEngine, request: BusRequest):
     const { rejected } = prepared;
     const task = { action: 'push', asked, ...prepared } as const;
     const { syncId, applied, counts, drafts: written } = await carryOut(engine, of, request, task);
-    const drafts = asked ? written.filter(({ made }) => made) : [];
-    const answer = answerOf(of.kind, { applied, rejected, counts, drafts });
+    const drafts = written.filter(({ made }) => made);
+    const answer = answerOf(of.kind, { applied, rejected, counts, asked, drafts });
     const more = isDetailed ? itemDetailsOf(of, request, { items, applied, rejected, counts }) : {};
     return {
       headers: { 'x-sync-id': syncId },

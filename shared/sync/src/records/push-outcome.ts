@@ -5,7 +5,7 @@
 //   bits 0–13    which fields it changed, in the order of the entry's list of field names
 //
 // Created, updated or unchanged: sort-records.ts. What an action makes of a record, also of an archived one:
-// items/sync-status.ts.
+// items/archive-erase.ts.
 import { isCreatedBy } from '../ids.ts';
 import type { RecordDocument } from './record-document.ts';
 

@@ -6,7 +6,7 @@ import type { Fresh, Known } from './sort-records.ts';
 import { orderOf } from '../ids.ts';
 import { byTheirIds, type ByIds } from './by-ids.ts';
 import type { RecordDocument, Writing } from './record-document.ts';
-import { isErased, statusField } from '../items/sync-status.ts';
+import { isErased, statusField } from '../items/archive-erase.ts';
 
 export function openRecordWrites(records: Collection<RecordDocument>, byIds: ByIds) {
   /** Sends one update for each record of a part. */

@@ -1,5 +1,5 @@
 // Sorts the records of a push into new, changed and unchanged. A new record becomes a changed or an unchanged one if another
-// push inserts it first (write.ts). What each action makes of an archived or erased record: items/sync-status.ts. Pure.
+// push inserts it first (write.ts). What each action makes of an archived or erased record: items/archive-erase.ts. Pure.
 import { foldItems, type Folded, type PushedRecord } from '../items/fold.ts';
 import type { FieldReader } from '../items/field-changes.ts';
 import type { RecordDocument } from './record-document.ts';
