@@ -14,7 +14,7 @@ import {
 import type { Reply } from '@integration-sync/runtime/bus';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { holdAnswer, tooManyAnswers } from './body/body-budgets.ts';
-import type { Budget } from './body/budget.ts';
+import type { Budget } from './body/fair-budget.ts';
 import { timed, type Exchange } from './server/exchange.ts';
 import { rawQuery } from './server/request-checks.ts';
 import { authorizeAgain } from './tokens/authorization.ts';

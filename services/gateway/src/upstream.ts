@@ -1,6 +1,6 @@
 // The NATS connection to the services. A starting gateway waits for NATS for 2 s, and then serves without NATS: every request is
 // answered 503 until NATS is there. Other causes of a 503, in shared/runtime: no service (bus/failures.ts), a busy
-// service (fair-queue.ts, after the 2 s of bus/serve.ts), and no database (store/database-errors.ts).
+// service (fair-queue.ts, after the 2 s of bus/serve.ts), and no database (store/database-errors.ts). `Retry-After`: problems.ts.
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
 import {

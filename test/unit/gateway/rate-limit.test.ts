@@ -20,7 +20,7 @@ function openLimit() {
 
 afterEach(() => vi.restoreAllMocks());
 
-it('RateLimit-Reset is the length of the window at its first request, whatever the fraction of the clock', async () => {
+it('at the first request of a window, RateLimit-Reset is the whole window, at any millisecond of a second', async () => {
   vi.spyOn(performance, 'now').mockReturnValue(65_416.82836185805);
   expect(await openLimit()('acme')).toMatchObject({ 'ratelimit-reset': 60 });
 });

@@ -10,7 +10,7 @@
 // and bounds these bytes at a third of the 64 MB, so that two gateways stay well below.
 import { Failure, type RequestSubject } from '@integration-sync/contracts';
 import { gaugesOf, type Metrics } from '@integration-sync/runtime/metrics';
-import { Budget, type Reservation } from './budget.ts';
+import { Budget, type Reservation } from './fair-budget.ts';
 
 const mebibyte = 1024 * 1024;
 const memoryBytesMax = 64 * mebibyte;

@@ -47,7 +47,7 @@ class Connection {
     const [parse, ...others] = socket.listeners('data');
     if (parse === undefined || others.length > 0)
       throw new Error(
-        'Node no longer has exactly one `data` listener on a connection, which the gateway would wrap.',
+        'The gateway wraps the one `data` listener that Node sets on a connection, and this Node sets none or several.',
       );
     this.#socket = socket;
     this.#waitForTurn = waitForTurn;

@@ -8,7 +8,7 @@ import type { Metrics } from '@integration-sync/runtime/metrics';
 import { readTraceparent, traceIdOf, type Span, type Tracing } from '@integration-sync/runtime/tracing';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { BodyReservation } from '../body/body-budgets.ts';
-import type { Reservation } from '../body/budget.ts';
+import type { Reservation } from '../body/fair-budget.ts';
 import type { Caller } from '../tokens/token-claims.ts';
 
 declare module 'fastify' {

@@ -10,7 +10,7 @@ const droppedBytesMax = 64 * 1024;
 const drainedBytesMax = 16 * 1024 * 1024;
 const drainMs = 3_000;
 
-/** Returns the payload; while the client is still sending, a stream of the payload that ends after the rest of the request. */
+/** Returns the answer's payload. While the client is still sending its request, the payload is a stream that ends after the request. */
 export function lingering<T>(request: FastifyRequest, reply: FastifyReply, payload: T): T | Readable {
   if (!isStillSending(request.raw)) return payload;
   reply.header('connection', 'close');

@@ -1,4 +1,4 @@
-import { Budget, type Reservation } from '../../../services/gateway/src/body/budget.ts';
+import { Budget, type Reservation } from '../../../services/gateway/src/body/fair-budget.ts';
 import { array, assert, nat, property, tuple } from 'fast-check';
 import { expect, it } from 'vitest';
 
