@@ -56,7 +56,7 @@ export function declineOffer(): void {
 
 /** Also forgets the loads of the integration, because the next person may belong to another integration. */
 export function signOut(): void {
-  // During a load, load/desk.ts cancels this `beforeunload`, as it does when the tab is closed.
+  // During a load, load/page-desk.ts cancels this `beforeunload`, as it does when the tab is closed.
   const isFree = dispatchEvent(new Event('beforeunload', { cancelable: true }));
   if (!isFree && !confirm('Files are being loaded. Sign out, and forget this load?')) return;
   const { described } = session.get();

@@ -1,6 +1,6 @@
 import { useId, useState } from 'preact/hooks';
 import { useStore } from '../../store.ts';
-import { shown, tell } from '../desk.ts';
+import { shown, tell } from '../page-desk.ts';
 
 const taken = '.csv,.tsv,.txt,.ndjson,.jsonl,.json,.xlsx,.gz';
 

@@ -4,7 +4,7 @@ import { useId } from 'preact/hooks';
 import { isKind, kinds, neededOf, wordsOf } from 'integration-sync/kinds';
 import { Table } from '../../parts/table.tsx';
 import { counted } from '../../text/count.ts';
-import { correct, tell } from '../desk.ts';
+import { correct, tell } from '../page-desk.ts';
 import { focusBeside } from './focus.ts';
 import type { Entry, Rules } from '../protocol.ts';
 

@@ -1,6 +1,6 @@
 // Moves the focus after a command, because its control loses the focus while it is disabled or when it is removed.
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { lastAsked } from '../desk.ts';
+import { lastAsked } from '../page-desk.ts';
 
 const headings = (): HTMLElement[] => [...document.querySelectorAll<HTMLElement>('h2[data-file]')];
 

@@ -4,7 +4,7 @@ import { session } from '../../api/session.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { useStore } from '../../store.ts';
 import { counted } from '../../text/count.ts';
-import { shown, tell } from '../desk.ts';
+import { shown, tell } from '../page-desk.ts';
 
 export function NotInFile({ isBusy }: { isBusy: boolean }) {
   const { loaded, gone } = useStore(shown);

@@ -2,7 +2,7 @@
 import { useLayoutEffect } from 'preact/hooks';
 import { shortTime } from '../../text/time.ts';
 import { useStore } from '../../store.ts';
-import { isUnderWay, openDesk, shown, tell } from '../desk.ts';
+import { isUnderWay, openDesk, shown, tell } from '../page-desk.ts';
 import { Choosing } from './choosing.tsx';
 import { useFocus } from './focus.ts';
 import { EntryCard } from './entry.tsx';

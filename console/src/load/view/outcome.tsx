@@ -2,7 +2,7 @@ import { Table } from '../../parts/table.tsx';
 import { counted } from '../../text/count.ts';
 import { spanOf } from '../../text/time.ts';
 import { linkTo } from '../../state/route.ts';
-import { tell } from '../desk.ts';
+import { tell } from '../page-desk.ts';
 import type { Counts, Run } from '../protocol.ts';
 
 const number = (count: number): string => count.toLocaleString('en');

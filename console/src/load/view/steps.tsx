@@ -4,7 +4,7 @@ import { kinds } from 'integration-sync/kinds';
 import { session } from '../../api/session.ts';
 import { counted } from '../../text/count.ts';
 import { useStore } from '../../store.ts';
-import { shown, tell } from '../desk.ts';
+import { shown, tell } from '../page-desk.ts';
 import type { Kind } from '../protocol.ts';
 
 export function Steps({ isBusy }: { isBusy: boolean }) {

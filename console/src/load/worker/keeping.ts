@@ -36,7 +36,9 @@ const written = (transaction: IDBTransaction): Promise<void> =>
     transaction.addEventListener('complete', () => resolve());
     const fail = (): void =>
       reject(
-        new Error(`The browser stores no more of this load (${transaction.error?.message ?? 'aborted'}).`),
+        new Error(
+          `The browser could not save the progress of this load (${transaction.error?.message ?? 'aborted'}).`,
+        ),
       );
     transaction.addEventListener('abort', fail);
     transaction.addEventListener('error', fail);

@@ -1,4 +1,4 @@
-// The entry of the worker, in a bundle of its own: the core of the loader, and the state of the view (desk.ts).
+// The entry of the worker that ../page-desk.ts starts, a bundle of its own: the core of the loader, and the state of the view (desk.ts).
 import type { Command } from '../protocol.ts';
 import { Desk } from './desk.ts';
 
