@@ -58,7 +58,7 @@ export function checkPolls(record: RecordHistory, { seenBy, polls }: Facts, repo
 /** How far a date may be outside of its push, because dates have whole milliseconds. */
 const roundingMs = 2;
 
-/** In the end, a mirror by `changedSince` has every record in its last version, and each change has the time of its push. */
+/** In the end, a client that followed a listing by `changedSince` has every record in its last version, changed when its push ran. */
 export const checkMirror: Check = ({ bySync, toLedger, asks, stored }, report) => {
   const ofMirrors = asks.filter(({ by }) => by.startsWith('mirror '));
   for (const [by, pages] of Map.groupBy(ofMirrors, (page) => page.by)) {

@@ -298,7 +298,7 @@ it('an owner that a later owner has replaced stores no outcome, and stops', asyn
   expect(queue.state.failures).toBe(0);
 });
 
-it('the end of an attempt at a deleted endpoint ends the delivery of its event', async () => {
+it('an event is not tried again after an attempt during which its endpoint was deleted', async () => {
   const { event, queue, reported } = await make({ beforeStore: (parts) => void (parts.stored = null) });
   expect([event, queue.inFlight, reported]).toEqual([undefined, 0, [[undefined, undefined, false]]]);
 });

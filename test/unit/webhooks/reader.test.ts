@@ -148,7 +148,7 @@ it('the reader misses no batch that the server of its consumer gets later than t
   expect([checked.taken, checked.first.through]).toEqual([[5, 6], 6]);
 });
 
-it('the reader moves floors past a message that is no event batch', async () => {
+it('the reader of a partition passes over a message that is not an event batch', async () => {
   await using checked = await checkedAfter({ log: 5, partitions: 5 }, 'nonsense');
   expect(checked.first.through).toBe(5);
 });

@@ -29,7 +29,7 @@ type ComparingBus = Pick<Bus, 'readStream' | 'streamFacts' | 'storedAt'>;
 
 /** By how much two times of one message may differ, because clients round differently. A restart of nats-server takes longer. */
 const roundingMs = 5;
-/** How often the end of a stream is asked for again: a new leader may answer before it has applied the last messages. */
+/** How many times the end of a stream is asked for again: a new leader may answer before it has applied the last messages. */
 const endRetries = 5;
 const endRetryMs = 200;
 

@@ -67,7 +67,7 @@ export const openCutoff =
         const { body } = await bus.request(subject, { headers, timeoutMs, repeatable: true });
         const answer: unknown = JSON.parse(Buffer.from(body).toString());
         if (!Check(UnannouncedRuns, answer))
-          throw new Error('the answer does not match the schema of pushes with unpublished events');
+          throw new Error('the answer is not a list of the pushes whose events are not yet published');
         return answer.syncIds;
       } catch (error) {
         log.warn(

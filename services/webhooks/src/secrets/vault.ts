@@ -13,7 +13,7 @@ export class UnknownKey extends Failure {
         (isLost ? 'rotate the secret, and set the headers again.' : 'this replica lacks a key; try again.'),
       {
         cause: new Error(
-          `they were sealed with key "${keyId}", which is ${isLost ? 'lost' : 'not configured'}`,
+          `the secrets of the webhook were sealed with key "${keyId}", which is ${isLost ? 'lost' : 'not configured'}`,
         ),
       },
     );
