@@ -25,6 +25,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
     if (interrupt.signal.aborted) abort.abort(new Error('a second signal cut the command off'));
     else interrupt.abort(new Error('interrupted'));
+    // Ends a command that waits for more of its standard input.
+    process.stdin.destroy();
   });
 }
 let isLastText = false;

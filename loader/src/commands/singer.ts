@@ -105,7 +105,7 @@ function mostOf({ prune_most: most }: Settings, file = ''): number {
 
 async function takeAll(target: Target, { input, streams, interrupt }: Context): Promise<ExitCode> {
   try {
-    for await (const lines of linesOf(input, target, interrupt)) {
+    for await (const lines of linesOf(input, target)) {
       for (const line of lines) if (line.trim() !== '') await target.take(line);
       interrupt.throwIfAborted();
     }
@@ -126,18 +126,12 @@ async function takeAll(target: Target, { input, streams, interrupt }: Context): 
 async function* linesOf(
   input: AsyncIterable<Buffer>,
   target: Target,
-  interrupt: AbortSignal,
 ): AsyncGenerator<string[], void, undefined> {
   const splitter = new Splitter({ delimiter: undefined, quotes: false, where: 'standard input' });
   const chunks = input[Symbol.asyncIterator]();
-  const aborted = new Promise<void>((done) =>
-    interrupt.addEventListener('abort', () => done(), { once: true }),
-  );
   for (;;) {
     const next = chunks.next();
     if (target.isWaiting && (await isSlow(next))) await target.drain();
-    await Promise.race([next, aborted]);
-    interrupt.throwIfAborted();
     const { done, value } = await next;
     const block = done === true ? splitter.end() : splitter.push(value);
     if (block !== undefined && !platform.isUtf8(block))

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmod,
   mkdir,
@@ -12,7 +14,7 @@ import {
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { json as readJson } from 'node:stream/consumers';
+import { json as readJson, text as readText } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { run } from '../../../loader/src/run.ts';
 import { readOpenFiles } from '../../support/open-files.ts';
@@ -202,6 +204,21 @@ it.each(['load', 'plan'])(
     await writeFile(path, 'externalId;name\nS-1;One\n');
     const { code, err } = await runWith({ interrupt }, service.url, command, path, '--state', folder.path);
     expect([code, err]).toEqual([130, expect.stringMatching(/\nInterrupted\.\n$/)]);
+  },
+);
+
+it.each([['load', '-', '--kind', 'suppliers'], ['singer']])(
+  'one Ctrl-C ends a %s that waits for more of its standard input',
+  async (...command) => {
+    const child = spawn(process.execPath, ['loader/src/main.ts', ...command, '--url', 'http://127.0.0.1:1'], {
+      env: { ...process.env, INTEGRATION_SYNC_KEY: 'isk_key' },
+      stdio: ['pipe', 'ignore', 'pipe'],
+    });
+    const ended = Promise.all([once(child, 'exit'), readText(child.stderr)]);
+    // Longer than the buffer of a pipe: once it is written, the command has read a part.
+    await new Promise((written) => child.stdin.write('\n'.repeat(900_000), written));
+    child.kill('SIGINT');
+    expect(await ended).toEqual([[130, null], expect.stringContaining('Interrupted.')]);
   },
 );
 
