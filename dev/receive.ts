@@ -46,8 +46,10 @@ async function receive(): Promise<void> {
       hang: { type: 'boolean', default: false },
     },
   });
-  // Listens for a Ctrl-C before the registration begins, so that the webhook is removed in any case.
-  const told = untilTold();
+  // Listens for a Ctrl-C before the registration begins, so that the webhook is removed in any case: also if the reader of stdout
+  // has gone, as after `| head`.
+  const unread = new Promise((resolve) => process.stdout.on('error', resolve));
+  const told = Promise.race([untilTold(), unread]);
   const late = new AbortController();
   const words = 'the gateway does not answer: a webhook may remain, which the console removes';
   void told.then(() => setTimeout(() => late.abort(new Error(words)), endingMs).unref());
