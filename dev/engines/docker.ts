@@ -148,11 +148,20 @@ export async function removeAbandonedVolumes({ container: { dockerode } }: Clien
   });
   for (const { Name: name, Labels: labelled } of volumes) {
     const dataFolder = labelled[dataLabel];
-    if (dataFolder === undefined || readText(join(dataFolder, 'volume'))?.trim() === name) continue;
+    if (dataFolder === undefined || isNamed(name, dataFolder)) continue;
     // A container that is about to end may still use the volume; then the next start removes the volume.
     await dockerode
       .getVolume(name)
       .remove()
       .catch(() => undefined);
+  }
+}
+
+/** A folder that this process may not read is that of another user, and counts as naming the volume. */
+function isNamed(volume: string, dataFolder: string): boolean {
+  try {
+    return readText(join(dataFolder, 'volume'))?.trim() === volume;
+  } catch {
+    return true;
   }
 }

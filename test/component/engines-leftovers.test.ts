@@ -6,6 +6,7 @@ import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { removeAbandoned, startEngine } from '@integration-sync/dev/engines';
 import { assert, describe, expect, it } from 'vitest';
+import { removeAbandonedVolumes, type Client } from '../../dev/engines/docker.ts';
 import { writeJson } from '../../dev/process/files.ts';
 import { identify, runs } from '../../dev/process/identity.ts';
 import { endLeftovers, openLedger } from '../../dev/process/ledger.ts';
@@ -147,4 +148,22 @@ describe('a process that was killed', () => {
       parent.kill('SIGKILL');
     }
   });
+});
+
+it('a start removes the Docker volume of a removed data folder, and none whose data folder it may not read', async () => {
+  const removed: string[] = [];
+  const volumes = ['removed', 'present', 'forbidden'].map((Name) => ({
+    Name,
+    Labels: { 'integration-sync.data-folder': join(folder.path, Name) },
+  }));
+  await mkdir(join(folder.path, 'present'));
+  await writeFile(join(folder.path, 'present/volume'), 'present\n');
+  // A read fails here for root too, whom permissions do not stop.
+  await mkdir(join(folder.path, 'forbidden/volume'), { recursive: true });
+  const dockerode = {
+    listVolumes: async () => ({ Volumes: volumes }),
+    getVolume: (name: string) => ({ remove: async () => void removed.push(name) }),
+  };
+  await removeAbandonedVolumes({ container: { dockerode } } as unknown as Client);
+  expect(removed).toEqual(['removed']);
 });
