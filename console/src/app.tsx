@@ -180,8 +180,8 @@ function useDescription(): Problem | undefined {
 }
 
 function useFeed(): void {
-  const { token, described } = useStore(session);
-  // Once the token has ended, the page polls no more, and keeps the events that it shows.
+  const { described } = useStore(session);
+  // Once the token has ended, the page polls no more, and keeps the events that it shows. With another token it polls on.
   const integration = described?.scopes.includes(feedScope) === true ? described.integrationId : undefined;
-  useEffect(() => (integration === undefined ? undefined : followFeed(integration)), [integration, token]);
+  useEffect(() => (integration === undefined ? undefined : followFeed(integration)), [integration]);
 }

@@ -142,6 +142,23 @@ describe.each(browsers)('the console in %s', (chromium) => {
     await page.context().close();
   });
 
+  it('does not say that the feed lacks an event that comes after many others', async () => {
+    const { page } = await open('#/events');
+    await page.route('**/events?since=*', (route) =>
+      route.fulfill({ json: { events: [], next: 'x', more: true } }),
+    );
+    await page.route('**/events?after=x*', (route) =>
+      route.fulfill({ json: { events: [], next: 'x', more: true } }),
+    );
+    await goTo(
+      page,
+      `#/events?id=sync_${Date.now().toString(16).padStart(12, '0')}${'0'.repeat(20)}-created-0`,
+    );
+    await page.getByText('It is not in the first 2,500 events since its push began.').waitFor();
+    expect(await page.getByText('The feed does not hold it').count()).toBe(0);
+    await page.context().close();
+  });
+
   it('keeps a screen reader from reading out the age of old data each second', async () => {
     let isWrong = false;
     await using proxy = await openProxy(system.gateway, ({ url = '' }, outgoing) => {
@@ -287,6 +304,13 @@ describe.each(browsers)('the console in %s', (chromium) => {
     await page.getByText('Nothing yet. It waits.').waitFor();
     await client.post('/suppliers', { suppliers: [{ externalId: 'S-1', name: 'One' }] });
     await page.getByRole('listitem').filter({ hasText: 'S-1' }).waitFor();
+    await page.evaluate(`(() => {
+      const channel = new BroadcastChannel('feed:/:${client.integration}');
+      const timestamp = new Date(Date.now() - 300_000).toISOString();
+      const data = { externalId: 'five minutes ago' };
+      channel.postMessage({ events: [{ id: 'x', event: 'supplier.created', timestamp, integrationId: '', data }] });
+      channel.close();
+    })()`);
     await goTo(page, '#/webhooks');
     await press(button(page, 'Register a webhook'));
     const address = page.getByRole('dialog').getByLabel('Address');
@@ -319,6 +343,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
     await goTo(page, '#/events');
     const row = page.getByRole('listitem').filter({ hasText: 'S-1' });
     await row.waitFor();
+    await page.getByRole('listitem').filter({ hasText: 'five minutes ago' }).waitFor();
     await page.route('**/sync-runs*', (route) => route.fulfill({ status: 401 }));
     await goTo(page, '#/runs');
     await alert.waitFor();

@@ -2,7 +2,6 @@
 import { Component } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { call, type Answer } from '../api/call.ts';
-import { Problem } from '../api/problem.ts';
 import { get } from '../api/request.ts';
 import { session } from '../api/session.ts';
 import type { FeedEvent, EventPage } from '../api/shapes.ts';
@@ -137,18 +136,17 @@ function EventFacts({ event }: { event: FeedEvent }) {
 
 const pagesMax = 5;
 
-type Found = FeedEvent | 'looking' | 'nowhere' | Problem;
-
 /** Shows one event. The id of a push's event begins with the time of the push, from which the feed is searched. */
 function OneEvent({ id, isOff }: { id: string; isOff: boolean }) {
   const { token } = useStore(session);
-  const [found, setFound] = useState<Found>('looking');
+  const [found, setFound] = useState<FeedEvent>();
+  const [problem, setProblem] = useState<string>();
   const from = timeIn(id);
   useEffect(() => {
     if (isOff || from === undefined) return undefined;
     const looking = new AbortController();
-    find(id, from, looking.signal).then(setFound, (error: unknown) => {
-      if (!looking.signal.aborted) setFound(error instanceof Problem ? error : 'nowhere');
+    find(id, from, looking.signal).then(setFound, ({ message }: Error) => {
+      if (!looking.signal.aborted) setProblem(message);
     });
     return () => looking.abort();
   }, [id, token, isOff]);
@@ -167,7 +165,7 @@ function OneEvent({ id, isOff }: { id: string; isOff: boolean }) {
           It is about <a href={linkTo('webhooks', [webhook])}>{webhook}</a>.
         </p>
       )}
-      {typeof found === 'object' && !(found instanceof Problem) && (
+      {found !== undefined && (
         <>
           <p>
             <strong>{found.event}</strong> <Time at={found.timestamp} full />
@@ -175,15 +173,15 @@ function OneEvent({ id, isOff }: { id: string; isOff: boolean }) {
           <Json value={found.data} label={`The data of ${found.event}`} />
         </>
       )}
-      {found instanceof Problem && <p class="problem">{found.message}</p>}
-      {found === 'looking' && from !== undefined && !isOff && <p class="quiet">Looking for it …</p>}
-      {found === 'nowhere' && <p class="quiet">The feed does not hold it: it keeps 7 days.</p>}
+      {found === undefined && from !== undefined && !isOff && (
+        <p class="quiet">{problem ?? 'Looking for it …'}</p>
+      )}
     </section>
   );
 }
 
 /** Reads some pages of the feed, from the begin of the push on: the events of a push follow within seconds. */
-async function find(id: string, from: number, signal: AbortSignal): Promise<FeedEvent | 'nowhere'> {
+async function find(id: string, from: number, signal: AbortSignal): Promise<FeedEvent> {
   let place: { since: string } | { after: string } = { since: new Date(from - 1).toISOString() };
   for (let pages = 0; pages < pagesMax; pages += 1) {
     const { body }: Answer<EventPage> = await call(
@@ -192,10 +190,10 @@ async function find(id: string, from: number, signal: AbortSignal): Promise<Feed
     );
     const event = body.events.find((one) => one.id === id);
     if (event !== undefined) return event;
-    if (!body.more) break;
+    if (!body.more) throw new Error('The feed does not hold it: it keeps 7 days.');
     place = { after: body.next };
   }
-  return 'nowhere';
+  throw new Error('It is not in the first 2,500 events since its push began.');
 }
 
 function Catalogue({ kinds }: { kinds: readonly EventKind[] }) {
