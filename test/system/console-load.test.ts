@@ -13,6 +13,7 @@ import {
   focusedInView,
   goTo,
   openPrefix,
+  openProxy,
   press,
   takePicture,
   type Refusal,
@@ -125,6 +126,7 @@ describe.each(browsers)('the view for loading files in %s', (chromium) => {
 
   interface Opened extends OpenedPage {
     client: Client;
+    token: string;
     files: Locator;
   }
 
@@ -156,6 +158,7 @@ describe.each(browsers)('the view for loading files in %s', (chromium) => {
     return {
       ...opened,
       client,
+      token,
       files: opened.page.getByLabel('Files', { exact: true }),
     };
   }
@@ -401,6 +404,45 @@ describe.each(browsers)('the view for loading files in %s', (chromium) => {
     await page.context().close();
   });
 
+  it('continues a load under the same token once the service takes it again, and sends it nothing before', async () => {
+    let isRefused = true;
+    let pushes = 0;
+    await using behind = await openPrefix(system.gateway, '', (asked) => {
+      if (!isPush(asked)) return undefined;
+      pushes += 1;
+      return isRefused && pushes > 2 ? { status: 401 } : undefined;
+    });
+    const { page, client, files, token } = await open({ at: behind.url });
+    await files.setInputFiles([numbered(3_000)]);
+    await press(button(page, 'Load'));
+    await page.getByText(/needs another one\.$/).waitFor();
+    const key = page.getByLabel('Access token or API key');
+    await key.waitFor();
+    const refused = pushes;
+    isRefused = false;
+    await key.fill(token);
+    expect(pushes).toBe(refused);
+    await key.press('Enter');
+    await page.getByText(/^Loaded: 3,000 of 3,000 rows in/).waitFor();
+    expect(await totalOf(client)).toBe(3_000);
+    await page.context().close();
+  });
+
+  it('says what it waits for before the first row of a load is sent', async () => {
+    let isDown = true;
+    await using behind = await openPrefix(system.gateway, '', ({ method, url = '' }) =>
+      isDown && method === 'GET' && url.includes('/suppliers?') ? { status: 503 } : undefined,
+    );
+    const { page, client, files } = await open({ at: behind.url });
+    await files.setInputFiles([numbered(3)]);
+    await press(button(page, 'Load'));
+    await page.getByText('The service answers 503. The load asks again for five minutes.').waitFor();
+    isDown = false;
+    await page.getByText(/^Loaded: 3 of 3 rows in/).waitFor();
+    expect(await totalOf(client)).toBe(3);
+    await page.context().close();
+  });
+
   it('waits while the service is down, refuses more requests or cannot be reached, and sends no accepted row twice', async () => {
     let refusal: Refusal | undefined = { status: 503 };
     let accepted = 0;
@@ -571,6 +613,37 @@ describe.each(browsers)('the view for loading files in %s', (chromium) => {
     },
   );
 
+  // Setup: two prefixes of one proxy, as for the consoles of a test service and of a productive one.
+  // What this proves: a load into one service is not gone on with at the other, which lacks the rows before the stop.
+  it('sends all rows to a service although a load into another service of the same origin was stopped', async () => {
+    const client = openClient(system);
+    const pushed = { test: 0, live: 0 };
+    await using behind = await openProxy(
+      system.gateway,
+      (incoming, outgoing) => {
+        const name = incoming.url?.startsWith('/test/') === true ? 'test' : 'live';
+        if (!isPush(incoming)) return false;
+        pushed[name] += 1;
+        const isStopped = name === 'test' && pushed.test > 2;
+        if (isStopped) outgoing.writeHead(403).end();
+        return isStopped;
+      },
+      '/test'.length,
+    );
+    const test = await open({ client, at: `${behind.url}/test` });
+    await test.files.setInputFiles([numbered(2_000)]);
+    await press(button(test.page, 'Load'));
+    await test.page.getByRole('heading', { name: 'A load was interrupted' }).waitFor();
+    const live = await open({ client, at: `${behind.url}/live`, beside: test.page });
+    await live.files.setInputFiles([numbered(2_000)]);
+    await live.page.getByText('2,000 rows', { exact: true }).waitFor();
+    expect(await live.page.getByRole('heading', { name: 'A load was interrupted' }).count()).toBe(0);
+    await press(button(live.page, 'Load'));
+    await live.page.getByText(/^Loaded: 2,000 of 2,000 rows in/).waitFor();
+    expect(pushed.live).toBe(4);
+    await test.page.context().close();
+  });
+
   it('saves no rows of a load after another tab has carried out a later load', async () => {
     const client = openClient(system);
     const first = await open({ client });
@@ -617,32 +690,55 @@ describe.each(browsers)('the view for loading files in %s', (chromium) => {
     await first.page.context().close();
   });
 
-  // Setup: a tab has found a record that its file did not have. Timeline: a second tab loads a file that has the record.
-  // What this proves: the first tab archives nothing by the load that is not the last one any more.
-  it('archives no record that another tab has loaded since', async () => {
-    const client = openClient(system);
-    await client.post('/suppliers', { suppliers: [supplier('S-1'), supplier('S-2')] });
-    const first = await open({ client });
-    const second = await open({ client, beside: first.page });
-    const load = async ({ page, files }: Opened, rows: string): Promise<void> => {
-      await files.setInputFiles([csv('suppliers.csv', `externalId,name\n${rows}`)]);
-      await press(button(page, 'Load'));
-      await page.getByText(/^Loaded: /).waitFor();
-    };
-    await load(first, 'S-1,One\n');
-    await press(button(first.page, 'Show them'));
-    await first.page.getByText('suppliers: 1 of 2 records were not in the last load.').waitFor();
-    await load(second, 'S-1,One\nS-2,Two\n');
-    await press(button(first.page, 'Archive 1 record …'));
-    await first.page.getByRole('spinbutton').fill('100');
-    await press(button(first.page, 'Archive 1 record'));
-    await first.page
-      .getByText('Another tab has loaded files since. Nothing is archived: look again.')
-      .waitFor();
-    await first.page.getByText('suppliers: 0 of 2 records were not in the last load.').waitFor();
-    const { body } = await client.get('/suppliers?externalId=S-2');
-    expect(body['entities']).toMatchObject([{ syncStatus: 'SYNCED' }]);
-    await first.page.context().close();
+  // Setup: a tab has found a record that its file did not have. Timeline: another tab loads, or a caller pushes, this record.
+  // What this proves: the first tab archives nothing that has come since it looked.
+  it.each(['another tab has loaded', 'a caller has pushed'])(
+    'archives no record that %s since',
+    async (who) => {
+      const client = openClient(system);
+      await client.post('/suppliers', { suppliers: [supplier('S-1'), supplier('S-2')] });
+      const first = await open({ client });
+      const load = async ({ page, files }: Opened, rows: string): Promise<void> => {
+        await files.setInputFiles([csv('suppliers.csv', `externalId,name\n${rows}`)]);
+        await press(button(page, 'Load'));
+        await page.getByText(/^Loaded: /).waitFor();
+      };
+      await load(first, 'S-1,One\n');
+      await press(button(first.page, 'Show them'));
+      await first.page.getByText('suppliers: 1 of 2 records were not in the last load.').waitFor();
+      if (who === 'a caller has pushed') await client.post('/suppliers', { suppliers: [supplier('S-2')] });
+      else await load(await open({ client, beside: first.page }), 'S-1,One\nS-2,Two\n');
+      await press(button(first.page, 'Archive 1 record …'));
+      await first.page.getByRole('spinbutton').fill('100');
+      await press(button(first.page, 'Archive 1 record'));
+      await first.page.getByText('Nothing is archived: these records have changed.').waitFor();
+      await first.page.getByText('suppliers: 0 of 2 records were not in the last load.').waitFor();
+      const { body } = await client.get('/suppliers?externalId=S-2');
+      expect(body['entities']).toMatchObject([{ syncStatus: 'SYNCED' }]);
+      await first.page.context().close();
+    },
+  );
+
+  it('says that the browser keeps no loads, or has deleted what it kept', async () => {
+    const { page, client, files } = await open();
+    await files.setInputFiles([numbered(3)]);
+    await press(button(page, 'Load'));
+    await page.getByText(/^Loaded: 3 of 3 rows in/).waitFor();
+    const session = await page.context().newCDPSession(page);
+    await session.send('Storage.clearDataForOrigin', { origin: system.gateway, storageTypes: 'indexeddb' });
+    await press(button(page, 'Load'));
+    const words = page.getByText('The browser could not use IndexedDB: load the page again.');
+    await words.waitFor();
+    await page.evaluate(`new Promise((resolve) => {
+      const opening = indexedDB.open('integration-sync', 9);
+      opening.onsuccess = () => resolve(opening.result.close());
+    })`);
+    await page.reload();
+    await files.setInputFiles([numbered(4)]);
+    await press(button(page, 'Load'));
+    await words.waitFor();
+    expect(await totalOf(client)).toBe(3);
+    await page.context().close();
   });
 
   it('accepts forty dropped files, and asks for the files of a dropped folder', async () => {

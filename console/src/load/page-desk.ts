@@ -64,13 +64,13 @@ function follows(): true {
 export const isUnderWay = (run: Run | undefined): boolean =>
   run?.isPlan === false && (run.state === 'under way' || run.state === 'stopping');
 
-function follow({ token, described }: Session): void {
+function follow({ token, described, ended }: Session): void {
   // A new token of the same integration keeps the worker and its load; without such a token the worker ends.
   if (token === undefined || (described !== undefined && described.integrationId !== integration)) close();
   if (token === undefined || described === undefined) return;
   const access: Access = { token, integration: described.integrationId };
   if (worker === undefined) begin(access);
-  else worker.postMessage({ do: 'access', access } satisfies Command);
+  else if (ended === undefined) worker.postMessage({ do: 'access', access } satisfies Command);
 }
 
 function close(): void {
@@ -84,8 +84,9 @@ function begin(access: Access): void {
   integration = access.integration;
   worker = new Worker(addressOfWorker(), { type: 'module' });
   worker.addEventListener('message', ({ data }: MessageEvent<Answer>) => hear(data));
+  // If the browser has not got the script of the worker, the event has no message.
   worker.addEventListener('error', ({ message }) =>
-    shown.set({ ...shown.get(), busy: undefined, refused: [`The loader has failed: ${message}`] }),
+    shown.set({ ...shown.get(), busy: undefined, refused: [message || 'Load the page again.'] }),
   );
   tell({ do: 'begin', url: new URL('.', document.baseURI).href.replace(/\/$/, ''), access });
 }

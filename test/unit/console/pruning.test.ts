@@ -1,4 +1,4 @@
-// What a tab archives after another tab has loaded files. No browser and no service take part.
+// What a tab archives after another tab or another caller has sent records. No browser and no service take part.
 import { expect, it } from 'vitest';
 import type { KindHistory } from '../../../loader/src/core/sending/history.ts';
 import { Pruning } from '../../../console/src/load/worker/pruning.ts';
@@ -40,14 +40,18 @@ class Archive extends Service {
 it('a tab archives no record that it has not shown, after another tab has left a load unfinished', async () => {
   const service = new Archive(access, { url, onEnded: () => undefined, onWaiting: () => undefined });
   const finished = { batches: loaded('2026-11-30T09:01:00Z'), suppliers: loaded('2026-11-30T09:01:00Z') };
-  const pruning = new Pruning(service, access, finished);
-  const { found } = await pruning.find();
+  const pruning = new Pruning(service, access);
+  const { found } = await pruning.find(finished);
   expect(found.map(({ ids }) => ids)).toEqual([['B-1'], ['S-1']]);
   service.ids = { batches: ['B-2'], suppliers: ['S-1'] };
   const others = { batches: loaded('2026-11-30T09:02:00Z'), suppliers: loaded(undefined) };
   for (const _ of [1, 2])
     await expect(pruning.archive(100, others)).rejects.toThrow('The last load of suppliers has not finished');
+  service.ids = { batches: ['B-1'], suppliers: [] };
+  expect((await pruning.archive(100, finished)).isArchived).toBe(false);
   expect(service.archived).toEqual([]);
+  service.ids = { batches: ['B-1'], suppliers: ['S-1'] };
+  expect((await pruning.archive(100, finished)).isArchived).toBe(false);
   expect((await pruning.archive(100, finished)).isArchived).toBe(true);
   expect(service.archived).toEqual(['B-1', 'S-1']);
 });

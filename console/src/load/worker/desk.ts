@@ -21,7 +21,7 @@ import {
 } from 'integration-sync/core';
 import type { Access, Answer, Command, Correction, Rules, Shown } from '../protocol.ts';
 import { Hashes } from './hashes.ts';
-import { Keeping, lockOf, type Kept } from './keeping.ts';
+import { Keeping, lockOf, nowhereToKeep, type Kept } from './keeping.ts';
 import { hold, holdFile, idOf, mapIn, mapOf, originalsOf, type Held } from './looking.ts';
 import { KeptOutputs, PlanOutputs, ReasonCounts, rejectsLog, resultsLog } from './outputs.ts';
 import { loadedIn, Pruning } from './pruning.ts';
@@ -94,7 +94,8 @@ export class Desk {
         return;
       case 'map':
         this.#map = await mapIn(command.file);
-        await this.#lookAgain();
+        this.#held = [];
+        await this.#choose([...this.#files.values()]);
         return;
       case 'check':
         await this.#check();
@@ -112,8 +113,8 @@ export class Desk {
       case 'look for gone':
         this.#show({ busy: 'Looking for records that are not in the files …', gone: undefined });
         await this.#readKept();
-        this.#pruning = new Pruning(this.#on.service, this.#on.access, this.#history);
-        this.#show({ gone: await this.#pruning.find() });
+        this.#pruning = new Pruning(this.#on.service, this.#on.access);
+        this.#show({ gone: await this.#pruning.find(this.#history) });
         return;
       case 'archive':
         this.#show({ busy: 'Archiving …' });
@@ -124,17 +125,18 @@ export class Desk {
   }
 
   get #on(): Opened {
-    if (this.#opened === undefined) throw new Error('no load has begun');
+    if (this.#opened === undefined) throw nowhereToKeep();
     return this.#opened;
   }
 
   async #begin(url: string, access: Access): Promise<void> {
-    const keeping = await Keeping.open(access.integration);
+    const keeping = await Keeping.open(access.integration, url);
     const service = new Service(access, {
       url,
       onEnded: (token) => this.#post({ ended: token }),
       onWaiting: (what) => {
         if (this.#course?.isUnderWay === true) this.#course.waiting = what;
+        else if (what !== undefined) this.#show({ busy: what });
       },
     });
     this.#opened = { access, keeping, service };
@@ -253,12 +255,6 @@ export class Desk {
     this.#held = this.#held.filter(({ entry }) => entry.id !== id);
     if (!this.#held.some(({ entry }) => entry.file === gone)) this.#files.delete(gone);
     this.#showEntries();
-  }
-
-  async #lookAgain(): Promise<void> {
-    const files = [...this.#files.values()];
-    this.#held = [];
-    await this.#choose(files);
   }
 
   #showEntries(): void {

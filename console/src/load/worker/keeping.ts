@@ -17,6 +17,9 @@ export interface Piece {
   bytes: Uint8Array;
 }
 
+export const nowhereToKeep = (): Error =>
+  new Error('The browser could not use IndexedDB: load the page again.');
+
 function opened(): Promise<IDBDatabase> {
   const request = indexedDB.open(database, 1);
   request.addEventListener('upgradeneeded', () => {
@@ -34,36 +37,31 @@ const answered = <Value>(request: IDBRequest<Value>): Promise<Value> =>
 const written = (transaction: IDBTransaction): Promise<void> =>
   new Promise((resolve, reject) => {
     transaction.addEventListener('complete', () => resolve());
-    const fail = (): void =>
-      reject(
-        new Error(
-          `The browser could not save the progress of this load (${transaction.error?.message ?? 'aborted'}).`,
-        ),
-      );
-    transaction.addEventListener('abort', fail);
-    transaction.addEventListener('error', fail);
+    // A request that fails aborts its transaction.
+    transaction.addEventListener('abort', () =>
+      reject(new Error(`The browser could not save the progress of this load: ${String(transaction.error)}`)),
+    );
   });
 
-export class Keeping implements Disposable {
+export class Keeping {
   readonly #database: IDBDatabase;
   readonly #integration: string;
+  readonly #url: string;
 
-  private constructor(opening: IDBDatabase, integration: string) {
+  private constructor(opening: IDBDatabase, integration: string, url: string) {
     this.#database = opening;
     this.#integration = integration;
+    this.#url = url;
   }
 
-  static async open(integration: string): Promise<Keeping> {
-    return new Keeping(await opened(), integration);
+  static async open(integration: string, url: string): Promise<Keeping> {
+    return new Keeping(await opened(), integration, url);
   }
 
-  [Symbol.dispose](): void {
-    this.#database.close();
-  }
-
+  /** Undefined for a load into another service: consoles behind prefixes of one proxy share the database of their origin. */
   async kept(): Promise<Kept | undefined> {
     const kept: Kept | undefined = await answered(this.#read('loads').get(this.#integration));
-    return kept;
+    return kept?.state.url === this.#url ? kept : undefined;
   }
 
   async history(): Promise<History> {
@@ -80,7 +78,7 @@ export class Keeping implements Disposable {
 
   /** Stores the state of the load, new pieces of its logs, and the history if given, in one transaction. */
   async keep({ state, pieces }: Kept, grown: readonly Piece[], history?: History): Promise<void> {
-    const transaction = this.#database.transaction(stores, 'readwrite');
+    const transaction = this.#begin('readwrite');
     const done = written(transaction);
     const logs = transaction.objectStore('pieces');
     grown.forEach(({ log, bytes }, at) => logs.put(bytes, [this.#integration, log, pieces + at]));
@@ -92,7 +90,7 @@ export class Keeping implements Disposable {
 
   /** Forgets the load of the integration; its history stays. */
   async forget(): Promise<void> {
-    const transaction = this.#database.transaction(stores, 'readwrite');
+    const transaction = this.#begin('readwrite');
     const done = written(transaction);
     transaction.objectStore('loads').delete(this.#integration);
     transaction.objectStore('pieces').delete(piecesOf(this.#integration));
@@ -100,6 +98,15 @@ export class Keeping implements Disposable {
   }
 
   #read(store: (typeof stores)[number]): IDBObjectStore {
-    return this.#database.transaction(store).objectStore(store);
+    return this.#begin('readonly').objectStore(store);
+  }
+
+  #begin(mode: IDBTransactionMode): IDBTransaction {
+    try {
+      return this.#database.transaction(stores, mode);
+    } catch {
+      // The browser has closed the database, because a person has deleted the data of the site.
+      throw nowhereToKeep();
+    }
   }
 }

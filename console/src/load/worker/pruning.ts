@@ -15,17 +15,15 @@ const idsShown = 100;
 export class Pruning {
   readonly #service: Service;
   readonly #access: Access;
-  #history: History;
   #found: Found[] = [];
 
-  constructor(service: Service, access: Access, history: History) {
+  constructor(service: Service, access: Access) {
     this.#service = service;
     this.#access = access;
-    this.#history = history;
   }
 
   /** Batches come before products, and products before suppliers, because they refer to them. */
-  async find(history = this.#history): Promise<Gone> {
+  async find(history: History): Promise<Gone> {
     const client = this.#service.client(new AbortController().signal);
     const target = { url: this.#service.url, integration: this.#access.integration };
     const found: Found[] = [];
@@ -34,20 +32,19 @@ export class Pruning {
       if (one !== undefined) found.push(await find(client, kind, checked(one, kind, target)));
     }
     // Set after the last `find`: once a `find` has failed, no archiving takes records that the page has not shown.
-    this.#history = history;
     this.#found = found;
     return this.#shown(undefined, false);
   }
 
   /**
-   * Archives the found records, unless they are more than `most` percent of the records of their kind, or another tab has carried
-   * out a load since: its files may have these records.
+   * Archives the found records, unless they are more than `most` percent of the records of their kind, or a push or a load of
+   * another tab has named one of them since.
    */
   async archive(most: number, history: History): Promise<Gone> {
-    if (JSON.stringify(history) !== JSON.stringify(this.#history)) {
-      await this.find(history);
-      return this.#shown('Another tab has loaded files since. Nothing is archived: look again.', false);
-    }
+    const idsOf = (): string => JSON.stringify(this.#found.map(({ ids }) => ids));
+    const shown = idsOf();
+    await this.find(history);
+    if (idsOf() !== shown) return this.#shown('Nothing is archived: these records have changed.', false);
     for (const { kind, ids, total } of this.#found)
       if (tooMany(ids.length, total, most)) return this.#shown(refusal(kind, ids.length, total, most), false);
     const client = this.#service.client(new AbortController().signal);

@@ -30,6 +30,8 @@ export class Service {
   /** Ignores the token of an integration other than that of the load. */
   use(access: Access): void {
     if (access.integration !== this.#access.integration) return;
+    // The same key is valid again once an operator has put it back.
+    this.#refused.delete(access.token);
     this.#access = access;
     this.#awaken();
     this.#expectChange();
