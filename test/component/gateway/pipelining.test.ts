@@ -88,6 +88,27 @@ function readIds(connection: RawConnection, count: number): { ids: number[]; all
   return { ids, all: promise };
 }
 
+it('of 200 connections that send a request at the same moment, at most 32 begin theirs in one turn of the event loop', async () => {
+  using connections = new DisposableStack();
+  const count = 200;
+  const raws = await Promise.all(
+    numbersTo(count).map(async () => connections.use(await openRaw(gateway.port))),
+  );
+  for (const [id, raw] of raws.entries()) raw.send(health(id));
+  await Promise.all(raws.map((raw) => raw.answer(10_000)));
+  counts.clear();
+  const begun = (): number => counts.size;
+  for (const [id, raw] of raws.entries()) raw.send(health(id));
+  const perTurn: number[] = [];
+  while (begun() < count) {
+    const before = begun();
+    await turn();
+    perTurn.push(begun() - before);
+  }
+  expect(Math.max(...perTurn)).toBeLessThanOrEqual(32);
+  expect(perTurn.length).toBeLessThan(100);
+});
+
 describe('pipelined requests', () => {
   it('are answered in order and at most 32 at a time, while another client is served', async () => {
     const count = 4_000;

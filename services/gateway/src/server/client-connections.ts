@@ -5,29 +5,32 @@
 // Node's parser one request at a time:
 //
 //   unanswered requests    the next request of the connection begins
-//   none                   without waiting
+//   none                   without waiting, unless 16 connections have begun requests in this turn of the event loop
 //   1 to 31                in the connection's turn among the waiting connections
 //   32                     after an answer has gone out
 //
 // The bytes of a waiting request stay in the paused connection, where TCP holds up the client. In each turn of the event loop the
-// waiting connections begin a few requests, so that requests of other connections come between them. The gateway always
-// reads the body of a request that has begun.
+// waiting connections begin a few requests, so that requests of other connections come between them. Turns are short, because Node
+// accepts one new connection in each. The gateway always reads the body of a request that has begun.
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply } from 'fastify';
 import { RequestCuts } from './request-cuts.ts';
 
 const unansweredMax = 32;
-/** How many requests all waiting connections together begin in one turn of the event loop. A request takes some 50 µs. */
+/**
+ * How many requests all waiting connections together, and all other connections together, begin in one turn of the event loop. A
+ * request takes some 50 µs.
+ */
 const begunPerTurnMax = 16;
 
 export type Connections = ReturnType<typeof watchConnections>;
 
 export function watchConnections(server: Server): WeakMap<Socket, Connection> {
   const connections = new WeakMap<Socket, Connection>();
-  const waitForTurn = openTurns();
+  const turns = openTurns();
   // Node's own `connection` listener runs before this listener, and attaches the parser.
-  server.on('connection', (socket: Socket) => connections.set(socket, new Connection(socket, waitForTurn)));
+  server.on('connection', (socket: Socket) => connections.set(socket, new Connection(socket, turns)));
   return connections;
 }
 
@@ -36,21 +39,21 @@ class Connection {
   last: IncomingMessage | undefined;
   readonly #open = new Set<FastifyReply>();
   readonly #socket: Socket;
-  readonly #waitForTurn: (connection: Connection) => void;
+  readonly #turns: Turns;
   readonly #parse: (bytes: Buffer) => void;
   readonly #cuts = new RequestCuts();
   #mayBegin = 0;
   #isWaiting = false;
   #isLeft = false;
 
-  constructor(socket: Socket, waitForTurn: (connection: Connection) => void) {
+  constructor(socket: Socket, turns: Turns) {
     const [parse, ...others] = socket.listeners('data');
     if (parse === undefined || others.length > 0)
       throw new Error(
         'The gateway wraps the one `data` listener that Node sets on a connection, and this Node sets none or several.',
       );
     this.#socket = socket;
-    this.#waitForTurn = waitForTurn;
+    this.#turns = turns;
     this.#parse = (bytes) => void Reflect.apply(parse, socket, [bytes]);
     socket.removeAllListeners('data');
     socket.on('data', (bytes: Buffer) => this.#read(bytes));
@@ -86,7 +89,8 @@ class Connection {
   }
 
   #read(bytes: Buffer): void {
-    if (this.#open.size === 0 && !this.#isWaiting) this.#mayBegin = Math.max(this.#mayBegin, 1);
+    const isIdle = this.#open.size === 0 && !this.#isWaiting && this.#mayBegin <= 0;
+    if (isIdle && !this.#cuts.isUnderWay && this.#turns.mayBegin()) this.#mayBegin = 1;
     let at = 0;
     while (at < bytes.length && !this.#isLeft) {
       if (!this.#cuts.isUnderWay && (this.#mayBegin <= 0 || this.#open.size >= unansweredMax)) {
@@ -113,12 +117,13 @@ class Connection {
 
   #wait(): void {
     this.#isWaiting = true;
-    if (this.#open.size < unansweredMax) this.#waitForTurn(this);
+    if (this.#open.size < unansweredMax) this.#turns.wait(this);
   }
 }
 
-/** Gives waiting connections their turns. Returns the function by which a connection waits. */
-function openTurns(): (connection: Connection) => void {
+type Turns = ReturnType<typeof openTurns>;
+
+function openTurns() {
   const waiting = new Set<Connection>();
   const take = (): void => {
     const share = Math.max(1, Math.floor(begunPerTurnMax / waiting.size));
@@ -131,8 +136,18 @@ function openTurns(): (connection: Connection) => void {
     }
     if (waiting.size > 0) setImmediate(take);
   };
-  return (connection) => {
-    if (waiting.size === 0) setImmediate(take);
-    waiting.add(connection);
+  let begun = 0;
+  return {
+    /** Whether a connection that does not wait may begin a request in this turn of the event loop. Counts the request. */
+    mayBegin(): boolean {
+      if (begun === 0) setImmediate(() => void (begun = 0));
+      begun += 1;
+      return begun <= begunPerTurnMax;
+    },
+    /** Makes the connection wait for its turn, in which `go` is called. */
+    wait(connection: Connection): void {
+      if (waiting.size === 0) setImmediate(take);
+      waiting.add(connection);
+    },
   };
 }
