@@ -1,7 +1,7 @@
 // Ports on this machine: of 127.0.0.1, unless another address is named.
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { connect, createServer, isIPv6, type Server } from 'node:net';
+import { connect, createServer, isIPv6, type ListenOptions, type Server } from 'node:net';
 
 const loopback = '127.0.0.1';
 
@@ -46,8 +46,8 @@ export async function findPort(wished?: number): Promise<number> {
 }
 
 /** Has the server listen on loopback; resolves with its port. */
-export async function listenOnLoopback(server: Server, port = 0, backlog?: number): Promise<number> {
-  server.listen(port, loopback, backlog);
+export async function listenOnLoopback(server: Server, port = 0, how: ListenOptions = {}): Promise<number> {
+  server.listen({ ...how, port, host: loopback });
   await once(server, 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the server listens on no TCP port');

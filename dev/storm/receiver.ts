@@ -1,5 +1,6 @@
 // A server of receivers, each with a path of its own, which notes every delivery.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { Server as Listener } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Random } from '../fuzz/random.ts';
 import { listenOnLoopback } from '../process/port.ts';
@@ -31,10 +32,7 @@ export async function startReceiver(
     const path = request.url ?? '';
     const body = Buffer.concat(await Array.fromAsync(request)).toString();
     const endpoint = receiving.get(path);
-    if (endpoint === undefined) {
-      response.writeHead(404).end();
-      return;
-    }
+    if (endpoint === undefined) return void response.writeHead(404).end();
     const drill = request.headers['x-webhook-drill'] === 'true';
     const behaviour = drill ? 'refusing' : endpoint.behaviour;
     const { status, afterMs } = react(behaviour, { nowMs: clockMs(), random });
@@ -66,6 +64,11 @@ export async function startReceiver(
     // The body of a request breaks off if a fault kills its sender.
     take(request, response).catch(() => response.destroy());
   });
-  // 500 receivers share this queue of new connections. If it is full, the kernel drops connections, and attempts time out.
-  return `http://127.0.0.1:${await listenOnLoopback(server, 0, 4_096)}`;
+  // Node accepts one connection of a socket in each turn of the event loop, and 500 busy receivers share the turns. So new connections
+  // come by many sockets of one port, with long queues, or attempts would time out in the queue.
+  const sharing = { backlog: 4_096, reusePort: process.platform === 'linux' };
+  const port = await listenOnLoopback(server, 0, sharing);
+  const more = Array.from({ length: 63 }, () => new Listener((socket) => server.emit('connection', socket)));
+  if (sharing.reusePort) for (const one of more) await listenOnLoopback(one, port, sharing);
+  return `http://127.0.0.1:${port}`;
 }
