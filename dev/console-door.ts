@@ -69,9 +69,7 @@ function isSame(given: string, code: string): boolean {
 
 const curve = { name: 'ECDH', namedCurve: 'P-256' } as const;
 
-/**
- * Encrypts the token: returns our public key and the ciphertext. Each key encrypts once, so the nonce may be constant.
- */
+/** Encrypts the token: returns our public key and the ciphertext. Each key encrypts once, so the nonce may be constant. */
 async function seal(token: string, key: string): Promise<string> {
   const { subtle } = crypto;
   const theirs = await subtle.importKey('raw', Buffer.from(key, 'base64url'), curve, false, []);

@@ -71,10 +71,7 @@ async function bench(name: Bench, options: BenchOptions, start: Start): Promise<
 
 await runAsCommand(usage, async (start) => {
   const options = parseBenchOptions(process.argv.slice(2));
-  if (options.help) {
-    say(usage);
-    return;
-  }
+  if (options.help) return say(usage);
   if (process.platform !== 'linux')
     throw new StartFailure('The benchmarks count processor time as Linux does, and run nowhere else.');
   for (const name of options.names) {

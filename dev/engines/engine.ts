@@ -15,9 +15,7 @@ export interface Engine extends AsyncDisposable {
   readonly reason: string;
   /** The pids of the engine's processes on this machine; empty for an engine that the environment names. */
   pids(): number[];
-  /**
-   * Sends SIGKILL to all processes of the engine. The engine restarts on the same port with its data, unless `hold` was called.
-   */
+  /** Sends SIGKILL to all processes of the engine. The engine restarts on the same port with its data, unless `hold` was called. */
   kill(): Promise<void>;
   /** From now on a dead engine stays dead, for tests of what happens while it is away. */
   hold(): void;

@@ -87,9 +87,7 @@ function startFrom(source: Source, rows: Rows, setting: Setting): Promise<Runnin
   return rows[source]({ ...setting, dataFolder, portWished: madeData.recall(name)?.port });
 }
 
-/**
- * Why sources before this one were refused: in this start or, if it began with the source of an earlier start, in that start.
- */
+/** Why sources before this one were refused: in this start or, if it began with the source of an earlier start, in that start. */
 function refusalsBefore(source: Source, refusals: readonly Refusal[], remembered: string): string {
   return refusals.length > 0
     ? explainRefusals(refusals.filter((refusal) => refusal.source !== source))

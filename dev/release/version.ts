@@ -20,9 +20,7 @@ interface Manifest {
 const isOurs = (name: string): boolean =>
   name === 'integration-sync' || name.startsWith('@integration-sync/');
 
-/**
- * A package.json, or an entry of package-lock.json: its own version, and the versions of the project's packages that it needs.
- */
+/** A package.json, or an entry of package-lock.json: its own version, and the versions of the project's packages that it needs. */
 export function withVersion<M extends Manifest>(manifest: M, version: string): M {
   const renumbered = (all: Record<string, string>): Record<string, string> =>
     Object.fromEntries(Object.entries(all).map(([name, range]) => [name, isOurs(name) ? version : range]));

@@ -22,7 +22,7 @@ function tallyOf(path: string): Tally {
 
 const server = createServer((request, response) => {
   const path = request.url ?? '';
-  if (request.method === 'GET') {
+  if (request.method !== 'POST') {
     const seen = [...tallies].map(([at, { hits, ids, lagsMs }]) => ({
       path: at,
       hits,
@@ -30,11 +30,7 @@ const server = createServer((request, response) => {
       lagsMs,
     }));
     response.end(JSON.stringify(seen));
-    return;
-  }
-  if (request.method === 'DELETE') {
-    tallies.clear();
-    response.end();
+    if (request.method === 'DELETE') tallies.clear();
     return;
   }
   const arrivedAtMs = uptimeMs();
