@@ -66,7 +66,10 @@ describe.each(browsers)('the events of the console in %s', (chromium) => {
     await page.context().close();
   });
 
-  it('show from which time on events are missing when a cursor has expired, and go on', async () => {
+  it.each([
+    ['has expired', 409],
+    ['was sealed with a removed key', 400],
+  ])('show from which time on events are missing when a cursor %s, and go on', async (_what, status) => {
     const { page, client } = await open('#/events');
     await page.getByText('Nothing yet. It waits.').waitFor();
     await push(client, 'S-1');
@@ -76,9 +79,9 @@ describe.each(browsers)('the events of the console in %s', (chromium) => {
       (url) => url.searchParams.has('after'),
       (route) =>
         route.fulfill({
-          status: 409,
+          status,
           contentType: 'application/problem+json',
-          body: JSON.stringify({ status: 409, code: 'conflict', detail: 'The place is no longer kept.' }),
+          body: JSON.stringify({ status, code: 'conflict', detail: 'The place is no longer kept.' }),
         }),
       { times: 1 },
     );

@@ -130,7 +130,8 @@ export function followFeed(integration: string): () => void {
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       signal.throwIfAborted();
-      if (error.status === 409) {
+      // After a change of WEBHOOK_SECRET_KEY the gateway answers 400 to a place that was sealed with a removed key.
+      if (next !== undefined && [400, 409].includes(error.status)) {
         next = undefined;
         tell({ missingSince: feed.get().missingSince ?? Date.parse(lastTime(feed.get())) });
         return betweenMs;
