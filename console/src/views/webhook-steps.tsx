@@ -46,7 +46,9 @@ function ReplayForm({ path, since, kinds, onDone }: ReplayProps) {
   const first = givenUp?.since;
   const proposed = [first, since].filter((at) => at !== undefined).toSorted()[0] ?? dayAgo();
   const from = typed ?? (givenUp === undefined ? '' : proposed);
-  const [after, to] = [instantOf(from), instantOf(until)];
+  // A time that the page prints is of the gateway's clock: by a browser's clock that is behind, it would be of yesterday.
+  const now = new Date(nowOfGateway());
+  const [after, to] = [instantOf(from, now), instantOf(until, now)];
   const wrong = [...(isInstant(after) ? [] : ['After']), ...(to === '' || isInstant(to) ? [] : ['Until'])];
   const request = post(`${path}/replay`, {
     since: after,
