@@ -417,6 +417,29 @@ describe.each(browsers)('the console in %s', (chromium) => {
     await page.context().close();
   });
 
+  // A replica of another release lacks the script that the page names; a browser may refuse all site data.
+  it.each(['the script is missing', 'the browser refuses site data'])(
+    'says what to do where %s',
+    async (what) => {
+      const { page } = await browser.open();
+      const words = page.getByText('If it does not appear, load the page again');
+      const ends =
+        what === 'the script is missing'
+          ? page.route('**/console/console-*.js', (route) => route.fulfill({ status: 404 }))
+          : page.addInitScript(`Object.defineProperty(window, 'sessionStorage', {
+            get() { throw new DOMException('denied', 'SecurityError'); },
+          })`);
+      await ends;
+      await page.goto(`${system.gateway}/console`);
+      expect(await words.isVisible()).toBe(true);
+      await page.context().close();
+      const { page: whole } = await open('#/');
+      await whole.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+      expect(await whole.locator('#console + p').isVisible()).toBe(false);
+      await whole.context().close();
+    },
+  );
+
   it('replays from a printed time of today, although the clock of the browser is behind', async () => {
     const { page, client } = await open('#/', { clock: true });
     const { body } = await client.post('/webhook-events', {
