@@ -49,7 +49,7 @@ async function run(): Promise<number> {
     say('Stopping …');
   } catch (error) {
     // The error of a start that a signal ended is not reported: the person asked for the end.
-    if (stopping.aborted) return exitCodeOfEnd;
+    if (stopping.aborted && stack === undefined) return exitCodeOfEnd;
     const words = explainFailure(error);
     process.stderr.write(`\n${words ?? (error instanceof Error ? error.stack : String(error))}\n`);
     return 1;
