@@ -191,7 +191,12 @@ class KeptContainer {
 
   async #stop(): Promise<void> {
     this.#state = 'stopped';
-    await this.#started.stop({ remove: true, removeVolumes: true, timeout: 3_000 });
+    try {
+      await this.#started.stop({ remove: true, removeVolumes: true, timeout: 3_000 });
+    } catch (error) {
+      // A person may have removed the container, as by `docker rm --force`.
+      if (!(error instanceof Error && 'statusCode' in error && error.statusCode === 404)) throw error;
+    }
     await this.#watching;
   }
 }
