@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, readFile, symlink } from 'node:fs/promises';
+import { createServer, type Socket } from 'node:net';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { parseClients } from '@integration-sync/gateway/operating';
@@ -12,6 +13,7 @@ import { temporaryFolder } from '../../support/folder.ts';
 import { runOps, startOps } from '../../support/ops.ts';
 import { startNats, startNatsAs } from '../../support/nats.ts';
 import { startNatsWithUsers } from '../../support/nats-users.ts';
+import { listen } from '../../support/servers.ts';
 import { openSystemWithUsers } from '../../support/users-system.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
@@ -138,6 +140,20 @@ test('npm run ops names what it needs where no stack runs', async () => {
     cwd: root,
   });
   expect(stdout).toContain('Usage: ops COMMAND');
+});
+
+test('a signal that ends npm run ops ends its command', async () => {
+  const silent = createServer((socket) => void socket.resume());
+  await using nats = await listen(silent);
+  const child = spawn(process.execPath, [join(root, 'dev/ops.ts'), 'streams'], {
+    env: { ...process.env, NATS_URL: `nats://127.0.0.1:${nats.port}` },
+    stdio: 'ignore',
+  });
+  const [socket] = (await once(silent, 'connection')) as [Socket];
+  child.kill('SIGTERM');
+  expect(await once(child, 'exit')).toEqual([null, 'SIGTERM']);
+  // By itself, the command gives up after 10 s.
+  if (!socket.closed) await once(socket, 'close', { signal: AbortSignal.timeout(5_000) });
 });
 
 test('npm run client adds a client before the first npm start, which shows its own key', async () => {
