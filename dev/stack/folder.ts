@@ -20,7 +20,7 @@ export async function takeFolder(
 ): Promise<Ledger> {
   const lock = takeLock(lockOf(folder));
   if (lock === undefined) {
-    const where = readFacts(folder)?.gateway ?? 'starting';
+    const where = readFacts(folder)?.gateway ?? 'starting or stopping';
     throw new StartFailure(
       `A local stack is running already (process ${lockOwner(lockOf(folder)) ?? '?'}, ${where}).\n` +
         'Stop it with Ctrl-C in its terminal, or use it: npm run service -- catalog adds a replica.',
