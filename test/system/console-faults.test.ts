@@ -417,6 +417,26 @@ describe.each(browsers)('the console in %s', (chromium) => {
     await page.context().close();
   });
 
+  it('sends its token to no other service of the same origin', async () => {
+    const sent: string[] = [];
+    await using proxy = await openProxy(
+      system.gateway,
+      ({ url = '', headers }) => {
+        if (headers.authorization !== undefined) sent.push(url.slice(0, 5));
+        return false;
+      },
+      '/test'.length,
+    );
+    const { page } = await open('#/', { at: `${proxy.url}/test` });
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+    await page.goto(`${proxy.url}/live/console`);
+    await page.getByLabel('Access token or API key').waitFor();
+    await page.goto(`${proxy.url}/test/console`);
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+    expect(new Set(sent)).toEqual(new Set(['/test']));
+    await page.context().close();
+  });
+
   // A replica of another release lacks the script that the page names; a browser may refuse all site data.
   it.each(['the script is missing', 'the browser refuses site data'])(
     'says what to do where %s',

@@ -19,7 +19,8 @@ export interface Session {
   next: string | undefined;
 }
 
-const place = 'token';
+/** `token`, and the prefix before `/console`, if any: consoles of several services may have one origin, behind prefixes of a proxy. */
+const place = `token${location.pathname.slice(0, -8)}`;
 const inFragment = /^#token=(?<token>[\w~+/.=-]+)$/;
 
 export const session = createStore<Session>(of(undefined));
