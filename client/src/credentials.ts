@@ -22,8 +22,9 @@ export const openAuthorization = (credentials: Credentials, post: Send): Authori
 
 export function openGiven(credentials: GivenCredentials): Authorization {
   const token = 'key' in credentials ? credentials.key : credentials.token;
-  if (typeof token !== 'string') return { value: async () => bearer(await token()), renew: () => true };
-  const value = bearer(token);
+  if (typeof token === 'function') return { value: async () => bearer(await token()), renew: () => true };
+  // A program in JavaScript may pass a variable of the environment that is not set.
+  const value = bearer(token ?? '');
   return { value: async () => value, renew: () => false };
 }
 

@@ -118,6 +118,9 @@ it('the client refuses a key or token that no header can carry, with an error th
     await expect(client.token()).rejects.toThrow(new TypeError(words));
     expect(fetched).not.toHaveBeenCalled();
   }
+  // As of a variable of the environment that is not set.
+  const key = undefined as unknown as string;
+  expect(() => openAsked(() => json({}), { key })).toThrow(new TypeError(words));
   const { client, asked } = openAsked(() => json({}), { key: 'isk_a.b~c+/-_=\n' });
   await client.token();
   expect(asked[0]?.headers.get('authorization')).toBe('Bearer isk_a.b~c+/-_=');
