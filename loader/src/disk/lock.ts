@@ -3,7 +3,7 @@
 //
 //   lock-4   the process has released this lock, or does not run any more
 //   lock-5   the process works: another command that finds this lock exits with code 3
-import { readdir, readFile, rm, stat } from 'node:fs/promises';
+import { readdir, readFile, readlink, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { exitCodes, Stop, systemCodeOf } from '../core/exit.ts';
@@ -13,6 +13,8 @@ import { makeOwnFolder, openOwn } from './own-files.ts';
 interface Holder {
   pid: number;
   host: string;
+  /** The namespace in which Linux gave the process its id: containers may share a host name, and have ids of their own. */
+  namespace?: string | undefined;
   /** What the process does, for the messages of other commands. */
   work: string;
   startedAt: string;
@@ -27,7 +29,7 @@ const freed = 'free';
 /** How long a lock may be empty: a process writes its lock immediately after it has created the file. */
 const writingMsMax = 10_000;
 const aliveEveryMs = 30_000;
-/** How old the lock of a process on another machine may be: only the time of the file shows that such a process lives. */
+/** How old the lock of a process on another machine or in another container may be: only the time of the file shows that such a process lives. */
 const silentMsMax = 300_000;
 
 /** Throws a Stop if another process works in the folder. */
@@ -64,7 +66,8 @@ async function create(folder: string, number: number, work: string): Promise<Asy
   if (file === undefined) return undefined;
   const startedAt = new Date().toISOString();
   const { pid } = process;
-  const holder: Holder = { pid, host: hostname(), work, startedAt, begun: (await processOf(pid))?.begun };
+  const begun = (await processOf(pid))?.begun;
+  const holder: Holder = { pid, host: hostname(), namespace: await namespaceOf(), work, startedAt, begun };
   try {
     await file.writeFile(JSON.stringify(holder));
   } catch (error) {
@@ -100,16 +103,16 @@ async function refuseBeside(folder: string, number: number): Promise<void> {
   const [text, { mtimeMs }] = found;
   const holder = holderOf(text);
   const silentMs = Date.now() - mtimeMs;
-  if (holder === undefined ? silentMs > writingMsMax : !(await isAtWork(holder, silentMs))) return;
+  if (holder === undefined && silentMs > writingMsMax) return;
+  const isElsewhere = holder !== undefined && !(await isBeside(holder));
+  if (isElsewhere && silentMs > silentMsMax) return;
+  if (holder !== undefined && !isElsewhere && !(await isAtWork(holder))) return;
   const where = shortened(folder);
   const whose =
     holder === undefined
       ? `Another process has just begun in ${where}`
-      : `Process ${holder.pid}${holder.host === hostname() ? '' : ` on ${holder.host}`} works in ${where} since ${holder.startedAt}: ${holder.work}`;
-  const hint =
-    holder === undefined || holder.host === hostname()
-      ? ''
-      : ` If it is gone, delete ${shortened(path)}, or wait for five minutes.`;
+      : `Process ${holder.pid}${isElsewhere ? ` on ${holder.host}` : ''} works in ${where} since ${holder.startedAt}: ${holder.work}`;
+  const hint = isElsewhere ? ` If it is gone, delete ${shortened(path)}, or wait for five minutes.` : '';
   throw new Stop(
     `${whose}. Nothing was sent: wait for its end, or say --state FOLDER for a folder of its own.${hint}`,
     exitCodes.stopped,
@@ -125,8 +128,13 @@ function holderOf(text: string): Holder | undefined {
   }
 }
 
-async function isAtWork({ pid, host, begun }: Holder, silentMs: number): Promise<boolean> {
-  if (host !== hostname()) return silentMs <= silentMsMax;
+/** Whether the id of a process means the same process to this process. */
+const isBeside = async ({ host, namespace }: Holder): Promise<boolean> =>
+  host === hostname() && (namespace === undefined || namespace === (await namespaceOf()));
+
+const namespaceOf = (): Promise<string | undefined> => readlink('/proc/self/ns/pid').catch(() => undefined);
+
+async function isAtWork({ pid, begun }: Holder): Promise<boolean> {
   try {
     process.kill(pid, 0);
   } catch (error) {

@@ -1,4 +1,5 @@
-import { appendFile, mkdir, open, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, open, readdir, readFile, rm, rmdir, utimes, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { PushOutcome } from '@integration-sync/client';
 import { expect, it, vi } from 'vitest';
@@ -370,6 +371,20 @@ it('a command that cannot write its lock, as the disk is full, leaves no lock to
   await expect(lockFolder(stateFolder, 'load')).rejects.toBe(full);
   await using _lock = await lockFolder(stateFolder, 'load');
   await expect(lockFolder(stateFolder, 'load')).rejects.toThrow(`Process ${process.pid} works in`);
+});
+
+it('a command takes over the lock of a process in another container only after five minutes of silence', async () => {
+  const stateFolder = join(folder.path, 'shared');
+  await mkdir(stateFolder);
+  const lock = join(stateFolder, 'lock-1');
+  const holder = { pid: 4_194_305, host: hostname(), namespace: 'pid:[1]', work: 'load', startedAt: 'noon' };
+  await writeFile(lock, JSON.stringify(holder));
+  await expect(lockFolder(stateFolder, 'load')).rejects.toThrow(
+    /Process 4194305 on .* works in .* since noon: load\..* wait for five minutes\.$/,
+  );
+  const before = new Date(Date.now() - 301_000);
+  await utimes(lock, before, before);
+  await using _lock = await lockFolder(stateFolder, 'load');
 });
 
 it('a load that ends after writing rejects, but before saving its state, writes no second file of rejects', async () => {
