@@ -56,6 +56,22 @@ it('prune counts a load of repaired rejects as a part of the load before', async
   });
 });
 
+it('prune refuses after a load that rejected a row whose id cannot be read, until the repaired row is loaded', async () => {
+  await at.loader.write('suppliers.csv', 'externalId;name\n4012345678901;One\nS-2;Two\n');
+  expect((await at.loader.run('load', 'suppliers.csv')).code).toBe(0);
+  await caughtUp();
+  await at.loader.write('suppliers.csv', 'externalId;name\n4,01235E+12;One\nS-2;Two\n;Total\n');
+  expect((await at.loader.run('load', 'suppliers.csv')).code).toBe(2);
+  expect(await at.loader.run('prune')).toMatchObject({
+    code: 3,
+    err: 'The last load of suppliers has unreadable ids: load its files anew.\n',
+  });
+  const rejects = await readFile(pathOf('rejects/suppliers.csv'), 'utf8');
+  await at.loader.write('rejects/suppliers.csv', rejects.replace('4,01235E+12', '4012345678901'));
+  expect((await at.loader.run('load', 'rejects/suppliers.csv')).code).toBe(2);
+  expect(await pruned()).toMatchObject([{ kind: 'suppliers', total: 2, gone: 0 }]);
+});
+
 it('prune and --resume refuse a load of another integration', async () => {
   await at.loader.write('suppliers.csv', fileOf(['DE']));
   expect((await at.loader.run('load', 'suppliers.csv')).code).toBe(0);

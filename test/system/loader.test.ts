@@ -207,7 +207,7 @@ it('a load names the write scope that its key lacks, and needs no read scope', a
   expect(await writing.run('load', 'suppliers.csv')).toMatchObject({ code: 0 });
   expect(await writing.run('prune')).toMatchObject({
     code: 3,
-    err: expect.stringContaining('had a key that may not read'),
+    err: expect.stringContaining('lacked the scope integration:suppliers:read: load again with it.'),
   });
   const environment = { INTEGRATION_SYNC_KEY: 'isk_wrong' };
   const wrong = openLoader({ stack: at.stack, integration, folder: at.folder.path, environment });

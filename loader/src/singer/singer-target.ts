@@ -4,6 +4,7 @@ import type { Client, Kind, PushOutcome } from '@integration-sync/client';
 import { find, refusal, tooMany } from '../core/sending/unnamed.ts';
 import { exitCodes, Stop, type ExitCode } from '../core/exit.ts';
 import { kinds } from '../core/kinds.ts';
+import { unreadableId } from '../core/mapping/convert.ts';
 import type { Rules } from '../core/mapping/map.ts';
 import { jsonOf, ndjsonRejects } from '../core/reading/json-source.ts';
 import { Output } from '../disk/rows-file.ts';
@@ -171,6 +172,10 @@ export class Target implements AsyncDisposable {
     const other = [...this.#streams.values()].find((one) => one.kind === kind && one !== stream);
     if (other !== undefined) {
       say(`${name}: nothing is archived, as ${other.name} has ${kind} too.\n`);
+      return;
+    }
+    if (rejectedIds.includes(unreadableId)) {
+      say(`${name}: nothing is archived, as records whose ids cannot be read were rejected.\n`);
       return;
     }
     // Rows that wait for their references count as loaded.

@@ -233,6 +233,23 @@ it('ACTIVATE_VERSION archives missing records, except for a kind of record that 
   );
 });
 
+it('ACTIVATE_VERSION archives no record after the rejection of a record whose id cannot be read', async () => {
+  const service = {
+    async *pages() {
+      yield { total: 100, nextSince: '2026-03-31T00:00:00.000Z' };
+    },
+  };
+  const { said, take } = openTarget(async (_kind, items) => outcomeOf(items.map(() => 'created')), service);
+  const stream = 'products';
+  await take(schema(stream, 'externalId', 'name'));
+  for (const externalId of ['P-1', 2.5])
+    await take({ type: 'RECORD', stream, record: { externalId, name: 'One' }, version: 1 });
+  await take({ type: 'ACTIVATE_VERSION', stream, version: 1 });
+  expect(said).toEqual([
+    'products: nothing is archived, as records whose ids cannot be read were rejected.\n',
+  ]);
+});
+
 it('the Singer target stops without a STATE at a RECORD before its SCHEMA, at a BATCH and at an invalid message', async () => {
   const { states, take, target } = openTarget(async (_kind, items) => outcomeOf(items.map(() => 'created')));
   await expect(take(record(1), state(1))).rejects.toThrow(

@@ -7,15 +7,18 @@ import { eitherDecimal, readNumber, type DecimalSign } from './numbers.ts';
 
 export type Cell = string | number | boolean | Date | null | undefined | object;
 
+/** Stands for the id of a row that names a record, but whose id cannot be read. No record has this id. */
+export const unreadableId = ' ';
+
 /** Why a cell or a row cannot be converted. */
 export class Wrong {
   readonly reason: string;
-  /** The id of the rejected row, or empty. Prune does not archive the record with this id. */
+  /** The id of the rejected row, which prune does not archive; empty if the row names no record. */
   readonly id: string;
 
   constructor(reason: string, id?: unknown) {
     this.reason = reason;
-    this.id = typeof id === 'string' ? id : '';
+    this.id = typeof id === 'string' ? id : unreadableId;
   }
 }
 

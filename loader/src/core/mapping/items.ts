@@ -93,7 +93,7 @@ export function itemsOfCells(table: Table, rules: Rules): Making {
     notes.push(`externalId of ${table.key.map(({ column }) => `"${column}"`).join(', ')}`);
 
   const wrong = (row: readonly Cell[], reason: string): Wrong =>
-    new Wrong(reason, idOf === undefined ? idColumn?.convert(row[idColumn.index]) : idOf(row));
+    new Wrong(reason, (idOf === undefined ? idColumn?.convert(row[idColumn.index]) : idOf(row)) ?? '');
 
   const make = (row: readonly Cell[]): Item | Wrong => {
     if (table.isExact === true && row.length !== table.width)

@@ -42,9 +42,9 @@ async function inputsOf(file: string, wanted: Wanted): Promise<Input[]> {
   const { map, rules: options } = wanted;
   if (file === standardInput) {
     const rules = { ...rulesFor(map, file), ...options };
-    if (rules.kind === undefined)
-      throw new Stop('Say --kind suppliers, products or batches of standard input.');
-    return [{ path: file, kind: rules.kind, format: 'csv', sheet: undefined, rules }];
+    return [
+      { path: file, kind: kindOf(file, rules, 'standard input'), format: 'csv', sheet: undefined, rules },
+    ];
   }
   await platform.check(file);
   const name = platform.basename(file);

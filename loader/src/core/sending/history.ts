@@ -3,6 +3,7 @@
 import { platform } from '#platform';
 import type { Kind } from '@integration-sync/client';
 import { Stop } from '../exit.ts';
+import { unreadableId } from '../mapping/convert.ts';
 import type { LoadState } from './state.ts';
 import { isSameTarget, targetText, type Target } from './target.ts';
 
@@ -39,7 +40,8 @@ export function noteLoad(
       // Rejected rows of another service or integration do not belong to the last load of this service and integration.
       if (earlier === undefined || !isSameTarget(earlier, state)) continue;
       earlier.isRepairing = finishedAt === undefined;
-      earlier.rejectedIds = [...new Set([...earlier.rejectedIds, ...ids])];
+      const readable = earlier.rejectedIds.filter((id) => id !== unreadableId);
+      earlier.rejectedIds = [...new Set([...readable, ...ids])];
       earlier.rejects = [...new Set([...(earlier.rejects ?? []), ...rejects])];
       continue;
     }
@@ -81,18 +83,16 @@ export function checked(
 ): KindHistory & { mark: string } {
   if (history === undefined) throw new Stop(`There was no load of ${kind}.`);
   const { mark, finishedAt } = history;
-  if (finishedAt === undefined)
+  if (finishedAt === undefined || history.isRepairing === true)
     throw new Stop(`The last load of ${kind} has not finished: ${platform.advice.unfinished}.`);
-  if (history.isRepairing === true)
-    throw new Stop(`The load of repaired ${kind} has not finished: ${platform.advice.unfinished}.`);
   if (!isSameTarget(history, target))
     throw new Stop(
       `The last load of ${kind} went to ${targetText(history)}, and not to ${targetText(target)}.`,
     );
+  if (history.rejectedIds.includes(unreadableId))
+    throw new Stop(`The last load of ${kind} has unreadable ids: load its files anew.`);
   if (mark === undefined) {
-    throw new Stop(
-      `The last load of ${kind} had a key that may not read: give it integration:${kind}:read, and load again.`,
-    );
+    throw new Stop(`The last load of ${kind} lacked the scope integration:${kind}:read: load again with it.`);
   }
   return { ...history, mark };
 }

@@ -215,7 +215,7 @@ export class Loading {
       const { row, id, reason } = slot;
       const made = source.make(slot.raw);
       // The cells of a workbook become texts, because JSON has no days and no cell formats.
-      const raw = Array.isArray(slot.raw) ? Array.from(slot.raw, textOf) : slot.raw;
+      const raw = Array.isArray(slot.raw) ? slot.raw.map(textOf) : slot.raw;
       const item = made instanceof Wrong ? {} : made;
       if (deferred?.add({ kind, file: index, row, id, raw, item, reason }) === true) return;
       slot.status = 'rejected';

@@ -27,6 +27,6 @@ const totals =
 
 /** The reason, with a question if the row looks like one of totals. */
 export function withQuestion(raw: unknown, reason: string): string {
-  const text = Array.isArray(raw) ? raw.map(textOf).join(';') : String(raw);
+  const text = String(Array.isArray(raw) ? raw.map(textOf) : raw);
   return totals.test(text) ? `${reason} (a row of totals? Take it out of the file)` : reason;
 }
