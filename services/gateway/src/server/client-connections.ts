@@ -140,8 +140,9 @@ function openTurns() {
   return {
     /** Whether a connection that does not wait may begin a request in this turn of the event loop. Counts the request. */
     mayBegin(): boolean {
-      if (begun === 0) setImmediate(() => void (begun = 0));
       begun += 1;
+      // The count may begin with requests of earlier turns: if each request began a count, each would cost a further turn.
+      if (begun === begunPerTurnMax / 2) setImmediate(() => void (begun = 0));
       return begun <= begunPerTurnMax;
     },
     /** Makes the connection wait for its turn, in which `go` is called. */
