@@ -23,6 +23,7 @@ it('a replica that was frozen changes no webhook by requests whose caller gave u
   const bodies = {
     change: JSON.stringify({ url: `${url}/former` }),
     rotate: '',
+    drill: '',
     register: JSON.stringify({ url, events: ['supplier.created'] }),
     replay: JSON.stringify({ since: new Date(Date.now() - 60_000).toISOString() }),
     remove: '',

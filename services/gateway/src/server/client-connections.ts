@@ -5,7 +5,7 @@
 // Node's parser one request at a time:
 //
 //   unanswered requests    the next request of the connection begins
-//   none                   without waiting, unless 16 connections have begun requests in this turn of the event loop
+//   none                   without waiting, unless 9 to 16 other connections have begun theirs in this turn of the event loop
 //   1 to 31                in the connection's turn among the waiting connections
 //   32                     after an answer has gone out
 //

@@ -7,7 +7,7 @@
 //   answers slowly                         sends four deliveries at a time, and none after 20 s
 //   resets, or exceeds a bound (sending/)  counts the check of this delivery as failed
 import { type DrillCheck, type DrillResult, Failure, limits } from '@integration-sync/contracts';
-import type { BusHandler } from '@integration-sync/runtime/bus';
+import { refuseGivenUp, type BusHandler } from '@integration-sync/runtime/bus';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import type { EndpointCache } from '../endpoints/cache.ts';
 import { type Endpoint, inFlightMaxOf } from '../endpoints/endpoint.ts';
@@ -55,6 +55,7 @@ export function drilling({ endpoints, drill }: { endpoints: Endpoints; drill: Dr
   return async (request) => {
     const endpoint = await endpointOf(endpoints, request);
     refuseDisabled(endpoint);
+    await refuseGivenUp(request);
     return runIfFree(semaphore, request.integration, 'drills', async () => {
       const at = new Date();
       const before = new Date(at.getTime() - restMs);
