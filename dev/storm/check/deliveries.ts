@@ -9,7 +9,7 @@ import { seconds } from './times.ts';
 const mayGiveUp = new Set(['flaky', 'dead', 'hostile', 'recovering']);
 
 export const checkDeliveries: Check = (
-  { endpoints, deliveries, hitsOf, givenUp, events, eventById },
+  { endpoints, deliveries, hitsOf, givenUp, events, eventById, isOmitted },
   report,
 ) => {
   for (const { genuine, endpoint, event, drill } of deliveries)
@@ -26,7 +26,7 @@ export const checkDeliveries: Check = (
     for (const event of events.filter((one) => isMeantFor(one, of))) {
       const key = nameOf({ endpoint, event: event.id });
       const tried = hitsOf.get(key) ?? [];
-      if (tried.some(isTaken)) continue;
+      if (tried.some(isTaken) || isOmitted(event)) continue;
       // The log entry of the fourth attempt may be lost with its replica, so four hits at the receiver count as given up.
       const isGivenUp = givenUpNames.has(key) || tried.length >= attemptDelaysMs.length;
       if (mayGiveUp.has(behaviour) && isGivenUp) continue;

@@ -2,7 +2,7 @@
 // it was answered, and no event of a run that no caller began.
 import { isOfCluster } from '../fault.ts';
 import type { EventLine } from '../lines.ts';
-import { entityPlurals, syncIdOf, type Check } from './facts.ts';
+import { entityPlurals, internalIdOf, syncIdOf, type Check } from './facts.ts';
 import { isItem } from './fields.ts';
 import { isAcknowledged, isAnswered, isUncertain, keyOf, privatePrefix, type Push } from './push.ts';
 import { openStruck } from './times.ts';
@@ -59,10 +59,8 @@ export const checkCompleted: Check = ({ pushes, events }, report) => {
 export const checkErased: Check = ({ pushes, listed, stored, events }, report) => {
   const shown = new Map(listed.flatMap(({ entities }) => entities.map((one) => [one[2], one])));
   const kept = new Map(stored.map((line) => [line.internalId, line]));
-  const told = Map.groupBy(
-    events.filter(({ body }) => body.event === 'supplier.erased'),
-    ({ body: { data } }) => ('internalId' in data ? data.internalId : ''),
-  );
+  const erasings = events.filter(({ body }) => body.event === 'supplier.erased');
+  const told = Map.groupBy(erasings, internalIdOf);
   for (const push of pushes.filter(({ action }) => action === 'erase').filter(isAcknowledged)) {
     for (const { externalId, internalId } of push.answer?.records ?? []) {
       const [listedId, name] = shown.get(internalId) ?? [];

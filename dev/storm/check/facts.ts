@@ -1,6 +1,8 @@
 // The contents of the ledger, read once for all checks. A check is one function over these facts.
 import type { DeliveryAttempt, EntityType } from '@integration-sync/contracts';
-import type { EventLine, Ledger, PageLine, Plural, Sighting } from '../lines.ts';
+import type { FeedPage } from '../customers/readers.ts';
+import type { AskLine, EventLine, Ledger, PageLine, Plural, Sighting } from '../lines.ts';
+import { erasedPrefix } from '../own-ids.ts';
 import { readHistory, type History } from './history.ts';
 import type { Seen } from './order.ts';
 import { isErased, keyOf, listingOf } from './push.ts';
@@ -22,6 +24,7 @@ export function readFacts(ledger: Ledger) {
     ),
   );
   const hashes = new Set(ledger.pending.flatMap((line) => line.hashes));
+  const feeds = idsOf(ledger.asks.filter(({ by }) => by.startsWith('whole')));
   return {
     ...ledger,
     ...history,
@@ -30,6 +33,14 @@ export function readFacts(ledger: Ledger) {
     /** Whether a fault that affects deliveries lasted in the given span. */
     isDeliveryStruck: openStruck(ledger.faults.filter(touchesDeliveries)),
     eventById,
+    /** Whether the event's push was announced again after its record had been erased, and so without this event. */
+    isOmitted: ({ id, body }: EventLine): boolean =>
+      'externalId' in body.data &&
+      body.data.externalId.startsWith(erasedPrefix) &&
+      feeds.indexOf(`${syncIdOf(id)}-completed`) >
+        feeds.findIndex(
+          (one) => one.includes('-erased-') && internalIdOf(eventById.get(one)) === internalIdOf({ body }),
+        ),
     /** The deliveries of each event to each endpoint, by `nameOf`. */
     hitsOf: Map.groupBy(ledger.deliveries, nameOf),
     /** The events of each record, without repetitions. */
@@ -72,6 +83,15 @@ function entryOf(entry: DeliveryAttempt, toLedger: (date: string) => number) {
     status,
   };
 }
+
+export const idsOf = (pages: readonly AskLine[]): string[] =>
+  pages.flatMap(({ answer }) => {
+    const { ids }: FeedPage = { ids: [], next: '', more: false, ...Object(answer) };
+    return ids;
+  });
+
+export const internalIdOf = (event: Pick<EventLine, 'body'> | undefined): string | undefined =>
+  event !== undefined && 'internalId' in event.body.data ? event.body.data.internalId : undefined;
 
 export const syncIdOf = (eventId: string): string => eventId.split('-')[0] ?? '';
 

@@ -1,18 +1,11 @@
 // Compares the feed with the stream EVENTS: the feed shows each event, in one order for each reader, limit and filter.
-import type { FeedPage } from '../customers/readers.ts';
-import type { AskLine, EventLine } from '../lines.ts';
-import { syncIdOf, type Check, type Facts } from './facts.ts';
+import type { AskLine } from '../lines.ts';
+import { idsOf, syncIdOf, type Check, type Facts } from './facts.ts';
 
 /** A nats-server that was started anew has forgotten ids: events from about that time may come twice, and so out of order. */
 const doubtMs = 15_000;
 /** A reader of the feed surely gets an event that was stored this long before. */
 const readableMs = 1_000;
-
-const idsOf = (pages: readonly AskLine[]): string[] =>
-  pages.flatMap(({ answer }) => {
-    const { ids }: FeedPage = { ids: [], next: '', more: false, ...Object(answer) };
-    return ids;
-  });
 
 export const checkFeed: Check = (facts, report) => {
   const pages = facts.asks.filter(({ path }) => path.startsWith('/events?'));
@@ -31,23 +24,22 @@ export const checkFeed: Check = (facts, report) => {
 type Tell = (what: string) => void;
 
 function checkWhole(
-  { events, eventById, isStruck, toLedger }: Facts,
+  { events, eventById, isOmitted, isStruck, toLedger }: Facts,
   { shown, integration }: { shown: readonly string[]; integration: string },
   tell: Tell,
 ): void {
-  const isInDoubt = ({ body }: EventLine): boolean => {
-    const atMs = toLedger(body.timestamp);
-    return isStruck(atMs - doubtMs, atMs + doubtMs);
-  };
+  const isInDoubt = (atMs: number): boolean => isStruck(atMs - doubtMs, atMs + doubtMs);
   const known = new Set(shown);
-  for (const { id, body } of events)
-    if (body.integrationId === integration && !known.has(id)) tell(`${id} is left out`);
+  for (const event of events)
+    if (event.body.integrationId === integration && !known.has(event.id) && !isOmitted(event))
+      tell(`${event.id} is left out`);
   const last = new Map<string, number>();
   for (const id of shown) {
     const event = eventById.get(id);
     const before = last.get(syncIdOf(id)) ?? 0;
     if (event === undefined) tell(`${id} does not stand on the stream`);
-    else if (event.sequence <= before && !isInDoubt(event)) tell(`${id} comes again, or too late`);
+    else if (event.sequence <= before && !isInDoubt(toLedger(event.body.timestamp)))
+      tell(`${id} comes again, or too late`);
     last.set(syncIdOf(id), event?.sequence ?? before);
   }
 }

@@ -15,7 +15,7 @@ import { sightingsOf } from '../caller.ts';
 import { nameOf } from '../check/facts.ts';
 import { keepAll, openCompany, type Customer } from '../customers/customer.ts';
 import { clockMs, openLedgerFile, readLedger } from '../ledger.ts';
-import { plurals, type EventLine, type Item } from '../lines.ts';
+import { plurals, type EventLine, type Lines } from '../lines.ts';
 import { integrationsOf } from '../profile.ts';
 import { folder, log, note, noteFailure, takeRole } from '../role.ts';
 import { until } from '../until.ts';
@@ -100,26 +100,19 @@ async function collectAttempts(): Promise<void> {
   for (const { endpoint, customer, path: of } of endpoints) {
     const path = `${of}/deliveries?limit=100`;
     const readMs = clockMs();
-    const [newest, failed]: [DeliveryAttempt[], DeliveryAttempt[]] = [[], []];
+    const newest: DeliveryAttempt[] = [];
     let [total, pages] = [0, 0];
     for await (const page of walk<Attempts>(customer, path)) {
       newest.push(...page.entities);
       total = page.total;
       if ((pages += 1) === newestPages) break;
     }
-    for await (const { entities } of walk<Attempts>(customer, `${path}&outcome=failed`))
-      failed.push(...entities);
-    attempts.write({ endpoint, readMs, newest, total, failed });
+    const failed = await Array.fromAsync(walk<Attempts>(customer, `${path}&outcome=failed`));
+    attempts.write({ endpoint, readMs, newest, total, failed: failed.flatMap(({ entities }) => entities) });
   }
 }
 
-interface StoredDocument {
-  _id: string;
-  integration: string;
-  externalId: string;
-  push: string;
-  fields: Item;
-}
+type StoredDocument = Omit<Lines['stored'][number], 'plural' | 'internalId'> & { _id: string };
 
 interface JournalDocument {
   _id: string;
@@ -152,16 +145,13 @@ async function readEvents(): Promise<EventLine[]> {
   return lines ?? storedEvents();
 }
 
-async function storedEvents(): Promise<EventLine[]> {
-  const lines: EventLine[] = [];
+function storedEvents(): Promise<EventLine[]> {
   const all = bus.readStream(eventsStream, { subject: 'events.>', from: { sequence: 1 }, exact: true });
-  for await (const { body, storedAt, ...message } of all) {
-    const { sequence, id, subject } = message;
+  return Array.fromAsync(all, ({ sequence, id, subject, body, storedAt }) => {
     const text = Buffer.from(body).toString();
     const of = { body: JSON.parse(text), bodyHash: bodyHashOf(text), storedAt: storedAt.toISOString() };
-    lines.push({ sequence, id, subject, ...of });
-  }
-  return lines;
+    return { sequence, id, subject, ...of };
+  });
 }
 
 takeRole(

@@ -96,6 +96,20 @@ function wantAgain(forger: Forger, line: Partial<DeliveryLine> = {}): void {
   for (const push of ['c1', 'b2']) hit(forger, `${syncOf(push)}-completed`, line);
 }
 
+/** Webhooks and the feed lack the event of the erased supplier; `isLate`: its push was announced again after the erasing. */
+function omitErased(forger: Forger, isLate: boolean): void {
+  const { ledger } = forger;
+  const [created, completed] = [`${syncOf('z1')}-created-e-z-0`, `${syncOf('z1')}-completed`];
+  ledger.deliveries = ledger.deliveries.filter(({ event }) => event !== created);
+  for (const by of ['whole', 'feed 1']) {
+    const before = pages(forger, by);
+    ledger.asks = ledger.asks.filter((line) => line.by !== by);
+    const ids = before.flatMap(({ answer }) => (answer as { ids: string[] }).ids);
+    const others = ids.filter((id) => id !== created && id !== completed);
+    read(forger, by, before[0]!.path, isLate ? [...others, completed] : [completed, ...others]);
+  }
+}
+
 export const forgedCustomers: Forgeries = {
   'event-time': {
     'an event is dated 3 s early': ({ ledger }) => (ledger.events[1]!.body.timestamp = dateOf(0)),
@@ -106,6 +120,7 @@ export const forgedCustomers: Forgeries = {
     'the feed leaves an event out': (forger) => skip(forger, 'whole', 2),
     'a reader with a filter misses an event': (forger) => skip(forger, 'feed 1', 1),
     'a reader with a filter misses the first event': (forger) => skip(forger, 'feed 1', 0),
+    'the feed leaves out the event of a record that was erased later': (forger) => omitErased(forger, false),
     'the feed shows an event twice': (forger) => forger.ledger.asks.push(pages(forger, 'whole')[0]!),
   },
   mirror: {
@@ -195,6 +210,8 @@ export const permittedCustomers: Changes = {
     forger.strike('gateway', 9_000, 20_500);
     useKey(forger, 'old', 20_600, 200);
   },
+  'a push is announced again after its record was erased, and so without it': (forger) =>
+    omitErased(forger, true),
   'a reader begins in the middle of the feed': (forger) => {
     const [first] = pages(forger, 'feed 1');
     first!.endedMs = 1_025;
