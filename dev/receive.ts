@@ -48,8 +48,8 @@ async function receive(): Promise<void> {
   });
   // Listens for a Ctrl-C before the registration begins, so that the webhook is removed in any case: also if the reader of stdout
   // has gone, as after `| head`.
-  const unread = new Promise((resolve) => process.stdout.on('error', resolve));
-  const told = Promise.race([untilTold(), unread]);
+  const unread = new Promise<NodeJS.ErrnoException>((resolve) => process.stdout.on('error', resolve));
+  const told = Promise.race([untilTold().then(() => undefined), unread]);
   const late = new AbortController();
   const words = 'the gateway does not answer: a webhook may remain, which the console removes';
   void told.then(() => setTimeout(() => late.abort(new Error(words)), endingMs).unref());
@@ -74,10 +74,11 @@ async function receive(): Promise<void> {
     const { id, secret: shown } = await webhooks.register({ url, events: kindsOf(values.events) });
     secret = shown;
     process.stderr.write(`${id} is registered for ${values.integration} at ${url}. Ctrl-C removes it.\n`);
-    await told;
+    const failure = await told;
     await webhooks.remove(id).catch((cause: unknown) => {
       throw new Error(`the webhook ${id} was not removed: ${messageOf(cause)}`, { cause });
     });
+    if (failure !== undefined && failure.code !== 'EPIPE') throw failure;
   } finally {
     server.close();
     server.closeAllConnections();

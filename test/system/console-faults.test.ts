@@ -460,24 +460,36 @@ describe.each(browsers)('the console in %s', (chromium) => {
     },
   );
 
-  it('replays from a printed time of today, although the clock of the browser is behind', async () => {
-    const { page, client } = await open('#/', { clock: true });
-    const { body } = await client.post('/webhook-events', {
-      url: 'https://127.0.0.1:1/',
-      events: ['supplier.created'],
-    });
-    await page.clock.setSystemTime(Date.now() - 3 * 3_600_000);
-    await page.reload();
-    await goTo(page, `#/webhooks/${String(body['id'])}`);
-    await press(button(page, 'Replay …'));
-    const registered = page.getByText(/^Registered$/).locator('xpath=following-sibling::dd[1]//time');
-    const printed = /^[^·]+/.exec((await registered.textContent()) ?? '')?.[0].trim() ?? '';
-    const dialog = page.getByRole('dialog').filter({ hasText: 'Send events again' });
-    await dialog.getByLabel('After', { exact: true }).fill(printed);
-    const since = `${String(body['createdAt']).slice(0, 19)}.000Z`;
-    await expect.poll(() => dialog.locator('pre').first().textContent()).toContain(`"since":"${since}"`);
-    await page.context().close();
-  });
+  it.each([
+    ['today', 3],
+    ['yesterday', 24],
+  ])(
+    'replays from a printed time of %s, although the clock of the browser is behind',
+    async (_day, hours) => {
+      const { page, client } = await open('#/', { clock: true });
+      const { body } = await client.post('/webhook-events', {
+        url: 'https://127.0.0.1:1/',
+        events: ['supplier.created'],
+      });
+      const agoMs = hours === 24 ? 24 * 3_600_000 : 0;
+      const createdAt = new Date(Date.parse(String(body['createdAt'])) - agoMs).toISOString();
+      await page.route(`**/webhook-events/${String(body['id'])}?*`, async (route) => {
+        const response = await route.fetch();
+        await route.fulfill({ response, json: { ...(await response.json()), createdAt } });
+      });
+      await page.clock.setSystemTime(Date.now() - hours * 3_600_000);
+      await page.reload();
+      await goTo(page, `#/webhooks/${String(body['id'])}`);
+      await press(button(page, 'Replay …'));
+      const registered = page.getByText(/^Registered$/).locator('xpath=following-sibling::dd[1]//time');
+      const printed = /^[^·]+/.exec((await registered.textContent()) ?? '')?.[0].trim() ?? '';
+      const dialog = page.getByRole('dialog').filter({ hasText: 'Send events again' });
+      await dialog.getByLabel('After', { exact: true }).fill(printed);
+      const since = `${createdAt.slice(0, 19)}.000Z`;
+      await expect.poll(() => dialog.locator('pre').first().textContent()).toContain(`"since":"${since}"`);
+      await page.context().close();
+    },
+  );
 
   it('searches again for an id that was not found before, and reports that the browser refuses to copy', async () => {
     const { page, client, complaints } = await open('#/records?kind=suppliers&externalId=S-1');

@@ -436,10 +436,32 @@ describe.each(browsers)('the view for loading files in %s', (chromium) => {
     const { page, client, files } = await open({ at: behind.url });
     await files.setInputFiles([numbered(3)]);
     await press(button(page, 'Load'));
-    await page.getByText('The service answers 503. The load asks again for five minutes.').waitFor();
+    await page.getByText('The service answers 503. The console asks again for five minutes.').waitFor();
     isDown = false;
     await page.getByText(/^Loaded: 3 of 3 rows in/).waitFor();
     expect(await totalOf(client)).toBe(3);
+    await page.context().close();
+  });
+
+  it('says again that it looks for records once the service answers after a 503', async () => {
+    const held = Promise.withResolvers<undefined>();
+    let searches: number | undefined;
+    await using behind = await openPrefix(system.gateway, '', ({ method, url = '' }) => {
+      if (searches === undefined || method !== 'GET' || !url.includes('/suppliers?')) return undefined;
+      searches += 1;
+      if (searches === 1) return { status: 503 };
+      return searches === 2 ? undefined : held.promise;
+    });
+    const { page, files } = await open({ at: behind.url });
+    await files.setInputFiles([numbered(3)]);
+    await press(button(page, 'Load'));
+    await page.getByText(/^Loaded: 3 of 3 rows in/).waitFor();
+    searches = 0;
+    await press(button(page, 'Show them'));
+    await expect.poll(() => searches, { timeout: 20_000 }).toBe(3);
+    await page.getByText('Looking for records that are not in the files …').waitFor();
+    held.resolve(undefined);
+    await page.getByText('suppliers: 0 of 3 records were not in the last load.').waitFor();
     await page.context().close();
   });
 
@@ -456,11 +478,11 @@ describe.each(browsers)('the view for loading files in %s', (chromium) => {
     const { page, client, files } = await open({ at: behind.url });
     await files.setInputFiles([numbered(3_000)]);
     await press(button(page, 'Load'));
-    await page.getByText('The service answers 503. The load asks again for five minutes.').waitFor();
+    await page.getByText('The service answers 503. The console asks again for five minutes.').waitFor();
     refusal = { status: 429, headers: { 'retry-after': '1' } };
-    await page.getByText('The service answers 429. The load asks again for five minutes.').waitFor();
+    await page.getByText('The service answers 429. The console asks again for five minutes.').waitFor();
     await page.context().setOffline(true);
-    await page.getByText('The service does not answer. The load asks again for five minutes.').waitFor();
+    await page.getByText('The service does not answer. The console asks again for five minutes.').waitFor();
     refusal = undefined;
     await page.context().setOffline(false);
     await page.getByText(/^Loaded: 3,000 of 3,000 rows in/).waitFor({ timeout: 30_000 });
@@ -614,8 +636,9 @@ describe.each(browsers)('the view for loading files in %s', (chromium) => {
   );
 
   // Setup: two prefixes of one proxy, as for the consoles of a test service and of a productive one.
-  // What this proves: a load into one service is not gone on with at the other, which lacks the rows before the stop.
-  it('sends all rows to a service although a load into another service of the same origin was stopped', async () => {
+  // What this proves: a load into one service is neither gone on with at the other, which lacks the rows before the stop, nor
+  // forgotten there.
+  it('keeps the stopped load into a service apart from a load into another service of the same origin', async () => {
     const client = openClient(system);
     const pushed = { test: 0, live: 0 };
     await using behind = await openProxy(
@@ -641,6 +664,11 @@ describe.each(browsers)('the view for loading files in %s', (chromium) => {
     await press(button(live.page, 'Load'));
     await live.page.getByText(/^Loaded: 2,000 of 2,000 rows in/).waitFor();
     expect(pushed.live).toBe(4);
+    await press(button(live.page, 'Show them'));
+    await live.page.getByText(/^suppliers: \d+ of [\d,]+ records were not in the last load\.$/).waitFor();
+    await press(button(live.page, 'Sign out'));
+    await test.page.reload();
+    await test.page.getByRole('heading', { name: 'A load was interrupted' }).waitFor();
     await test.page.context().close();
   });
 
@@ -711,7 +739,7 @@ describe.each(browsers)('the view for loading files in %s', (chromium) => {
       await press(button(first.page, 'Archive 1 record …'));
       await first.page.getByRole('spinbutton').fill('100');
       await press(button(first.page, 'Archive 1 record'));
-      await first.page.getByText('Nothing is archived: these records have changed.').waitFor();
+      await first.page.getByText('Nothing is archived: the list has changed. Look at it again.').waitFor();
       await first.page.getByText('suppliers: 0 of 2 records were not in the last load.').waitFor();
       const { body } = await client.get('/suppliers?externalId=S-2');
       expect(body['entities']).toMatchObject([{ syncStatus: 'SYNCED' }]);

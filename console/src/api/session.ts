@@ -19,8 +19,9 @@ export interface Session {
   next: string | undefined;
 }
 
-/** `token`, and the prefix before `/console`, if any: consoles of several services may have one origin, behind prefixes of a proxy. */
-const place = `token${location.pathname.slice(0, -8)}`;
+/** What comes before `/console`, such as `/live`, or nothing: several services may have one origin, behind prefixes of a proxy. */
+export const prefix = location.pathname.slice(0, -8);
+const place = `token${prefix}`;
 const inFragment = /^#token=(?<token>[\w~+/.=-]+)$/;
 
 export const session = createStore<Session>(of(undefined));
@@ -63,7 +64,7 @@ export function signOut(): void {
   const { described } = session.get();
   sessionStorage.removeItem(place);
   session.set(of(undefined));
-  if (described !== undefined) forgetLoads(described.integrationId, !isFree);
+  if (described !== undefined) forgetLoads(described.integrationId + prefix, !isFree);
 }
 
 /** Notes why the gateway refuses the token. The token stays, because a page without a token shows only the sign-in. */

@@ -1,5 +1,5 @@
 // The page's side of the worker. A page has one worker, which goes on while other views are open.
-import { endSession, session, type Session } from '../api/session.ts';
+import { endSession, prefix, session, type Session } from '../api/session.ts';
 import { saveFile } from '../state/save-file.ts';
 import { createStore } from '../store.ts';
 import type { Access, Answer, Command, Entry, Run, Shown } from './protocol.ts';
@@ -86,9 +86,13 @@ function begin(access: Access): void {
   worker.addEventListener('message', ({ data }: MessageEvent<Answer>) => hear(data));
   // If the browser has not got the script of the worker, the event has no message.
   worker.addEventListener('error', ({ message }) =>
-    shown.set({ ...shown.get(), busy: undefined, refused: [message || 'Load the page again.'] }),
+    shown.set({
+      ...shown.get(),
+      busy: undefined,
+      refused: [message || 'The loader has failed: load the page again.'],
+    }),
   );
-  tell({ do: 'begin', url: new URL('.', document.baseURI).href.replace(/\/$/, ''), access });
+  tell({ do: 'begin', url: location.origin + prefix, slot: integration + prefix, access });
 }
 
 function hear(answer: Answer): void {

@@ -124,7 +124,7 @@ export interface Correction {
 }
 
 export type Command =
-  | { do: 'begin'; url: string; access: Access }
+  | { do: 'begin'; url: string; slot: string; access: Access }
   | { do: 'access'; access: Access }
   | { do: 'choose'; files: readonly File[] }
   | Correction

@@ -1,3 +1,4 @@
+import { nowOfGateway } from '../api/session.ts';
 import { shortTime, utcOf } from '../text/time.ts';
 
 /** A time in the browser's time zone, with UTC as its tooltip; `full` shows UTC beside it, too. */
@@ -6,7 +7,7 @@ export function Time({ at, full = false }: { at: string; full?: boolean }) {
   if (Number.isNaN(date.getTime())) return <span>{at}</span>;
   return (
     <time dateTime={at} title={utcOf(date)}>
-      {shortTime(date)}
+      {shortTime(date, new Date(nowOfGateway()))}
       {full && <span class="utc"> · {utcOf(date)}</span>}
     </time>
   );

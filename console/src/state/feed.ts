@@ -5,7 +5,7 @@ import { call } from '../api/call.ts';
 import { Problem } from '../api/problem.ts';
 import { get } from '../api/request.ts';
 import type { FeedEvent, EventPage } from '../api/shapes.ts';
-import { nowOfGateway, session } from '../api/session.ts';
+import { nowOfGateway, prefix, session } from '../api/session.ts';
 import { createStore } from '../store.ts';
 import { visible } from './visibility.ts';
 
@@ -82,7 +82,7 @@ export const isNewsFresh = (): boolean => performance.now() < newsAtMs + newsMs;
 
 /** Follows the feed of an integration while the tab is visible, until the returned function is called. */
 export function followFeed(integration: string): () => void {
-  const name = `feed:${new URL('.', document.baseURI).pathname}:${integration}`;
+  const name = `feed:${prefix}/:${integration}`;
   const channel = new BroadcastChannel(name);
   let leading: AbortController | undefined;
   let next: string | undefined;

@@ -145,6 +145,7 @@ function OneEvent({ id, isOff }: { id: string; isOff: boolean }) {
   useEffect(() => {
     if (isOff || from === undefined) return undefined;
     const looking = new AbortController();
+    setProblem(undefined);
     find(id, from, looking.signal).then(setFound, ({ message }: Error) => {
       if (!looking.signal.aborted) setProblem(message);
     });

@@ -46,7 +46,7 @@ function ReplayForm({ path, since, kinds, onDone }: ReplayProps) {
   const first = givenUp?.since;
   const proposed = [first, since].filter((at) => at !== undefined).toSorted()[0] ?? dayAgo();
   const from = typed ?? (givenUp === undefined ? '' : proposed);
-  // A time that the page prints is of the gateway's clock: by a browser's clock that is behind, it would be of yesterday.
+  // `Time` prints times by the clock of the gateway too: by another clock, a time without a day could be of another day.
   const now = new Date(nowOfGateway());
   const [after, to] = [instantOf(from, now), instantOf(until, now)];
   const wrong = [...(isInstant(after) ? [] : ['After']), ...(to === '' || isInstant(to) ? [] : ['Until'])];

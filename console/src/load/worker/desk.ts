@@ -35,6 +35,7 @@ interface Opened {
   access: Access;
   keeping: Keeping;
   service: Service;
+  slot: string;
 }
 
 export class Desk {
@@ -53,6 +54,8 @@ export class Desk {
   #again = new Map<string, File>();
   #pruning: Pruning | undefined;
   #refused: string[] = [];
+  /** What the present command does, in words. */
+  #busy: string | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #last: Promise<void> = Promise.resolve();
 
@@ -81,7 +84,7 @@ export class Desk {
     if (command.do !== 'begin') this.#refused = [];
     switch (command.do) {
       case 'begin':
-        await this.#begin(command.url, command.access);
+        await this.#begin(command.url, command.slot, command.access);
         return;
       case 'choose':
         await this.#choose(command.files);
@@ -129,17 +132,17 @@ export class Desk {
     return this.#opened;
   }
 
-  async #begin(url: string, access: Access): Promise<void> {
-    const keeping = await Keeping.open(access.integration, url);
+  async #begin(url: string, slot: string, access: Access): Promise<void> {
+    const keeping = await Keeping.open(slot);
     const service = new Service(access, {
       url,
       onEnded: (token) => this.#post({ ended: token }),
       onWaiting: (what) => {
         if (this.#course?.isUnderWay === true) this.#course.waiting = what;
-        else if (what !== undefined) this.#show({ busy: what });
+        else this.#post({ shown: { busy: what ?? this.#busy } });
       },
     });
-    this.#opened = { access, keeping, service };
+    this.#opened = { access, keeping, service, slot };
     await this.#readKept();
     void this.#attempt(() => this.#waitForOthers());
   }
@@ -157,7 +160,7 @@ export class Desk {
   }
 
   get #lock(): string {
-    return lockOf(this.#on.access.integration);
+    return lockOf(this.#on.slot);
   }
 
   async #readKept(): Promise<void> {
@@ -391,6 +394,7 @@ export class Desk {
   }
 
   #show(shown: Partial<Shown>): void {
+    if ('busy' in shown) this.#busy = shown.busy;
     this.#post({ shown });
   }
 }

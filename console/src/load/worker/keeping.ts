@@ -1,4 +1,4 @@
-// What the browser keeps of loads, in IndexedDB, by integration: how far a load is, the rows that it has rejected or deferred,
+// What the browser keeps of loads, in IndexedDB, by slot: how far a load is, the rows that it has rejected or deferred,
 // results, and the history for prune. Files themselves are not kept, and neither is the token.
 import type { History, LoadState } from 'integration-sync/core';
 import { database, piecesOf, stores } from '../../api/kept-loads.ts';
@@ -45,33 +45,30 @@ const written = (transaction: IDBTransaction): Promise<void> =>
 
 export class Keeping {
   readonly #database: IDBDatabase;
-  readonly #integration: string;
-  readonly #url: string;
+  readonly #slot: string;
 
-  private constructor(opening: IDBDatabase, integration: string, url: string) {
+  private constructor(opening: IDBDatabase, slot: string) {
     this.#database = opening;
-    this.#integration = integration;
-    this.#url = url;
+    this.#slot = slot;
   }
 
-  static async open(integration: string, url: string): Promise<Keeping> {
-    return new Keeping(await opened(), integration, url);
+  static async open(slot: string): Promise<Keeping> {
+    return new Keeping(await opened(), slot);
   }
 
-  /** Undefined for a load into another service: consoles behind prefixes of one proxy share the database of their origin. */
   async kept(): Promise<Kept | undefined> {
-    const kept: Kept | undefined = await answered(this.#read('loads').get(this.#integration));
-    return kept?.state.url === this.#url ? kept : undefined;
+    const kept: Kept | undefined = await answered(this.#read('loads').get(this.#slot));
+    return kept;
   }
 
   async history(): Promise<History> {
-    const history: History | undefined = await answered(this.#read('history').get(this.#integration));
+    const history: History | undefined = await answered(this.#read('history').get(this.#slot));
     return history ?? {};
   }
 
   async log(name: string): Promise<Uint8Array<ArrayBuffer>[]> {
     const pieces: Uint8Array<ArrayBuffer>[] = await answered(
-      this.#read('pieces').getAll(piecesOf(this.#integration, name)),
+      this.#read('pieces').getAll(piecesOf(this.#slot, name)),
     );
     return pieces;
   }
@@ -81,19 +78,19 @@ export class Keeping {
     const transaction = this.#begin('readwrite');
     const done = written(transaction);
     const logs = transaction.objectStore('pieces');
-    grown.forEach(({ log, bytes }, at) => logs.put(bytes, [this.#integration, log, pieces + at]));
+    grown.forEach(({ log, bytes }, at) => logs.put(bytes, [this.#slot, log, pieces + at]));
     const kept: Kept = { state, pieces: pieces + grown.length };
-    transaction.objectStore('loads').put(kept, this.#integration);
-    if (history !== undefined) transaction.objectStore('history').put(history, this.#integration);
+    transaction.objectStore('loads').put(kept, this.#slot);
+    if (history !== undefined) transaction.objectStore('history').put(history, this.#slot);
     await done;
   }
 
-  /** Forgets the load of the integration; its history stays. */
+  /** Forgets the load of the slot; its history stays. */
   async forget(): Promise<void> {
     const transaction = this.#begin('readwrite');
     const done = written(transaction);
-    transaction.objectStore('loads').delete(this.#integration);
-    transaction.objectStore('pieces').delete(piecesOf(this.#integration));
+    transaction.objectStore('loads').delete(this.#slot);
+    transaction.objectStore('pieces').delete(piecesOf(this.#slot));
     await done;
   }
 

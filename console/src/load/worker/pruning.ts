@@ -44,7 +44,8 @@ export class Pruning {
     const idsOf = (): string => JSON.stringify(this.#found.map(({ ids }) => ids));
     const shown = idsOf();
     await this.find(history);
-    if (idsOf() !== shown) return this.#shown('Nothing is archived: these records have changed.', false);
+    if (idsOf() !== shown)
+      return this.#shown('Nothing is archived: the list has changed. Look at it again.', false);
     for (const { kind, ids, total } of this.#found)
       if (tooMany(ids.length, total, most)) return this.#shown(refusal(kind, ids.length, total, most), false);
     const client = this.#service.client(new AbortController().signal);

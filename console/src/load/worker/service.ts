@@ -10,6 +10,8 @@ export interface ServiceOptions {
   onWaiting: (what: string | undefined) => void;
 }
 
+const asksAgain = 'The console asks again for five minutes.';
+
 export class Service {
   readonly #options: ServiceOptions;
   readonly #refused = new Set<string>();
@@ -70,15 +72,12 @@ export class Service {
         this.#refused.add(sent);
         this.#options.onEnded(sent);
       } else if ([429, 502, 503, 504].includes(answer.status))
-        this.#options.onWaiting(
-          `The service answers ${answer.status}. The load asks again for five minutes.`,
-        );
+        this.#options.onWaiting(`The service answers ${answer.status}. ${asksAgain}`);
       // Late answers to earlier requests do not end the wait for another token while the present token is refused.
       else if (!this.#refused.has(this.#access.token)) this.#options.onWaiting(undefined);
       return answer;
     } catch (error) {
-      if (init.signal?.aborted !== true)
-        this.#options.onWaiting('The service does not answer. The load asks again for five minutes.');
+      if (init.signal?.aborted !== true) this.#options.onWaiting(`The service does not answer. ${asksAgain}`);
       throw error;
     }
   }
