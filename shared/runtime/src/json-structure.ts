@@ -65,7 +65,7 @@ const unknownKeptMax = (limits.itemsPerPushMax + 1) * unknownNamedMax;
 /** The depth of an item: in the array of the body. Answers name no keys of deeper objects. */
 const itemDepth = 3;
 
-/** A secret of the process, so that no caller can find names with the hash of a known name. */
+/** A secret of the process: without it, a caller could choose many names of one hash. */
 const seed = randomInt(2 ** 32);
 
 const blank = 0x20;

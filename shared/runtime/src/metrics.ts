@@ -148,7 +148,8 @@ async function listen(server: Server, host: string, port: number): Promise<strin
     throw portRefused('METRICS_PORT, METRICS_HOST', `${host}:${port}`, cause);
   }
   const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the metrics server has no port');
+  if (address === null || typeof address === 'string')
+    throw new Error('the server of metrics listens on no TCP port');
   return address.family === 'IPv6'
     ? `[${address.address}]:${address.port}`
     : `${address.address}:${address.port}`;

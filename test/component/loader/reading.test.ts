@@ -104,7 +104,7 @@ it.each([
   expect(await readOpenFiles()).not.toContain(await realpath(path));
 });
 
-it('a load stops at the end of a file that was truncated between two records while it was read', async () => {
+it('reading a file fails if the file is truncated between two records meanwhile', async () => {
   const path = join(folder.path, 'suppliers.csv');
   // The loader reads 512 KiB at a time, which is a whole number of these records.
   const records = ['externalId;name', ...suppliers.map(({ externalId, name }) => `${externalId};${name}`)];

@@ -168,8 +168,8 @@ describe('a database that is killed under pushes', () => {
   );
 });
 
-describe('a nats-server that is killed after a push has written', () => {
-  it('stores the events of the push after its restart', { timeout: 90_000 }, async () => {
+describe('nats-server, killed after a push has written its records and before its events are published,', () => {
+  it('stores these events after its restart', { timeout: 90_000 }, async () => {
     const caller = world.caller();
     const written = Promise.withResolvers<void>();
     const released = Promise.withResolvers<void>();

@@ -212,7 +212,10 @@ function openOtherStreams(connection: Connection) {
       } catch (error) {
         failures += 1;
         if (failures % failuresMax === 0) notBeforeMs = performance.now() + pauseMs;
-        connection.log.debug({ err: error }, 'the streams of other systems could not be listed');
+        connection.log.debug(
+          { err: error },
+          'the streams of this NATS account could not be listed: those of other systems are not checked',
+        );
       }
     },
   };

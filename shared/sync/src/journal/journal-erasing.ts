@@ -21,9 +21,9 @@ export function openErasingJournal(entries: Entries) {
       );
     },
     /**
-     * Removes the errors that contain one of these texts, or end within one, from all entries of the integration: an error of a
-     * product names the supplier that it refers to. The texts differ only in the name that they quote. Reads all entries with
-     * errors, as no index has their texts.
+     * Removes errors that quote an erased supplier from all entries of the integration: an error that contains one of these texts,
+     * or was cut off within one. The texts differ only in the supplier that they quote. Reads all entries with errors, as no index
+     * has their texts.
      */
     async forgetErrorsWith(integration: string, texts: readonly string[]): Promise<void> {
       const isNamedIn = searchOf(texts);
