@@ -52,7 +52,7 @@ it('the console command prints no link to a console on another machine', () => {
 
 const open = (issue = (): string => 'the-token') => openDoor({ page: 'http://127.0.0.1:1/console', issue });
 
-it('the server behind a console link returns one token, and only for the code in the link', async () => {
+it('the server that a console link opens returns one token, and only for the code in the link', async () => {
   let issued = 0;
   await using door = await open(() => `token-${(issued += 1)}`);
   expect(await passDoor(door.link, { code: 'x'.repeat(22) })).toMatchObject({ status: 410 });
@@ -62,7 +62,7 @@ it('the server behind a console link returns one token, and only for the code in
   expect(issued).toBe(1);
 });
 
-it('the server behind a console link refuses an invalid public key', async () => {
+it('the server that a console link opens refuses an invalid public key', async () => {
   await using door = await open();
   expect(await passDoor(door.link, { key: 'nonsense' })).toEqual({
     status: 400,

@@ -192,13 +192,13 @@ const cases: [
     'a tag without an end',
     'suppliers.xlsx',
     workbook(`<worksheet><c ${'a'.repeat(9_000)}`),
-    'sheet1.xml: a tag of more than 8 KiB',
+    'sheet1.xml: an XML tag of more than 8 KiB',
   ],
   [
     'a tag that is too long',
     'suppliers.xlsx',
     workbook(rowsOf(`<row><c r="A1" ${'a'.repeat(80_000)}/></row>`)),
-    'sheet1.xml: a tag of more than 8 KiB',
+    'sheet1.xml: an XML tag of more than 8 KiB',
   ],
   [
     'a cell that is longer than Excel has them',

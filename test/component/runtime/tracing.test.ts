@@ -216,7 +216,7 @@ it('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is used unchanged', async () => {
   expect(log.text()).toContain(`"collector":"${own}"`);
 });
 
-it('a protocol other than HTTP is refused with an error', () => {
+it('a setting that sends traces by another protocol than HTTP is refused', () => {
   expect(() => configOf({ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' })).toThrow(
     'OTEL_EXPORTER_OTLP_PROTOCOL: expected one of http/protobuf, http/json, got "grpc"',
   );

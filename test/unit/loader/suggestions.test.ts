@@ -118,7 +118,7 @@ describe('rejected rows', () => {
     ['lieferanten-rejects(2).csv', true],
     ['lieferanten-rejects.xlsx', true],
     ['lieferanten (1).csv', false],
-  ])('in the file %s belong to their load: %s', (path, isKnown) => {
+  ])('in the file %s count as those of the last load: %s', (path, isKnown) => {
     expect(isRejectsOf(historyOf(), { kind: 'suppliers', path })).toBe(isKnown);
   });
 });

@@ -38,7 +38,7 @@ export class XmlScanner {
       at = tag;
       const end = endOf(text, tag);
       if (!isSection(text, tag) && (end < 0 ? text.length : end) - tag > tagCharactersMax)
-        throw new Error('a tag of more than 8 KiB');
+        throw new Error('an XML tag of more than 8 KiB');
       if (end < 0) break;
       this.#take(text.slice(tag, end));
       at = end;
