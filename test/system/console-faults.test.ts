@@ -259,7 +259,8 @@ describe.each(browsers)('the console in %s', (chromium) => {
       .waitFor();
     await page.getByText('suppliers-bom.csv is empty.').waitFor();
     await press(button(page, 'Leave out suppliers-bom.csv'));
-    const encoding = page.getByLabel('Encoding');
+    const list = page.getByRole('region', { name: 'suppliers.csv', exact: true });
+    const encoding = list.getByLabel('Encoding');
     for (const [typed, words] of [
       ['nonsense', '"nonsense" is no encoding'],
       ['macintosh', '1 row'],

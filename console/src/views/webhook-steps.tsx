@@ -46,8 +46,9 @@ function ReplayForm({ path, since, kinds, onDone }: ReplayProps) {
   const first = givenUp?.since;
   const proposed = [first, since].filter((at) => at !== undefined).toSorted()[0] ?? dayAgo();
   const from = typed ?? (givenUp === undefined ? '' : proposed);
-  // `Time` prints times by the clock of the gateway too: by another clock, a time without a day could be of another day.
-  const now = new Date(nowOfGateway());
+  // `Time` prints times by the clock of the gateway too: by another clock, a time without a day could be of another day. The
+  // header `Date`, from which that clock is known, is up to a second behind it.
+  const now = new Date(nowOfGateway() + 1_000);
   const [after, to] = [instantOf(from, now), instantOf(until, now)];
   const wrong = [...(isInstant(after) ? [] : ['After']), ...(to === '' || isInstant(to) ? [] : ['Until'])];
   const request = post(`${path}/replay`, {
