@@ -37,8 +37,9 @@ export function readFacts(ledger: Ledger) {
     isOmitted: ({ id, body }: EventLine): boolean =>
       'externalId' in body.data &&
       body.data.externalId.startsWith(erasedPrefix) &&
-      feeds.indexOf(`${syncIdOf(id)}-completed`) >
-        feeds.findIndex(
+      feeds
+        .slice(0, feeds.indexOf(`${syncIdOf(id)}-completed`))
+        .some(
           (one) => one.includes('-erased-') && internalIdOf(eventById.get(one)) === internalIdOf({ body }),
         ),
     /** The deliveries of each event to each endpoint, by `nameOf`. */

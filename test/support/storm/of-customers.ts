@@ -96,6 +96,8 @@ function wantAgain(forger: Forger, line: Partial<DeliveryLine> = {}): void {
   for (const push of ['c1', 'b2']) hit(forger, `${syncOf(push)}-completed`, line);
 }
 
+const isErasing = (id = ''): boolean => id.includes('-erased-');
+
 /** Webhooks and the feed lack the event of the erased supplier; `isLate`: its push was announced again after the erasing. */
 function omitErased(forger: Forger, isLate: boolean): void {
   const { ledger } = forger;
@@ -121,6 +123,13 @@ export const forgedCustomers: Forgeries = {
     'a reader with a filter misses an event': (forger) => skip(forger, 'feed 1', 1),
     'a reader with a filter misses the first event': (forger) => skip(forger, 'feed 1', 0),
     'the feed leaves out the event of a record that was erased later': (forger) => omitErased(forger, false),
+    'the feed leaves out the event of a record that was never erased': (forger) => {
+      omitErased(forger, true);
+      forger.ledger.events = forger.ledger.events.filter(({ id }) => !isErasing(id));
+      forger.ledger.asks = forger.ledger.asks.filter(
+        ({ by, answer }) => by !== 'whole' || !isErasing((answer as { ids: string[] }).ids[0]),
+      );
+    },
     'the feed shows an event twice': (forger) => forger.ledger.asks.push(pages(forger, 'whole')[0]!),
   },
   mirror: {
