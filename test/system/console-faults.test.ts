@@ -414,6 +414,13 @@ describe.each(browsers)('the console in %s', (chromium) => {
     await page.getByText(/^The last one: sync\.completed, \d+ s ago\.$/).waitFor();
     await page.reload();
     await page.getByText(/^1 of 1 supplier item failed at/).waitFor();
+    const { body } = await client.post('/webhook-events', {
+      url: 'https://127.0.0.1:1/',
+      events: ['supplier.created'],
+    });
+    await client.send('PATCH', `/webhook-events/${String(body['id'])}`, { active: false });
+    await goTo(page, `#/webhooks/${String(body['id'])}`);
+    await page.getByText(/^Paused by hand at \d\d:\d\d:\d\d\.$/).waitFor();
     expect(complaints).toEqual([]);
     await page.context().close();
   });
@@ -462,23 +469,22 @@ describe.each(browsers)('the console in %s', (chromium) => {
   );
 
   it.each([
-    ['today', 3],
-    ['yesterday', 24],
+    ['today', 0, 3],
+    ['yesterday', 24, 24],
   ])(
     'replays from a printed time of %s, although the clock of the browser is behind',
-    async (_day, hours) => {
+    async (_day, agoHours, behindHours) => {
       const { page, client } = await open('#/', { clock: true });
       const { body } = await client.post('/webhook-events', {
         url: 'https://127.0.0.1:1/',
         events: ['supplier.created'],
       });
-      const agoMs = hours === 24 ? 24 * 3_600_000 : 0;
-      const createdAt = new Date(Date.parse(String(body['createdAt'])) - agoMs).toISOString();
+      const createdAt = new Date(Date.parse(String(body['createdAt'])) - agoHours * 3_600_000).toISOString();
       await page.route(`**/webhook-events/${String(body['id'])}?*`, async (route) => {
         const response = await route.fetch();
         await route.fulfill({ response, json: { ...(await response.json()), createdAt } });
       });
-      await page.clock.setSystemTime(Date.now() - hours * 3_600_000);
+      await page.clock.setSystemTime(Date.now() - behindHours * 3_600_000);
       await page.reload();
       await goTo(page, `#/webhooks/${String(body['id'])}`);
       await press(button(page, 'Replay …'));

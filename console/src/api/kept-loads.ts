@@ -1,4 +1,5 @@
-// Where the browser keeps loads of files: in IndexedDB, by slot. A slot is an integration, and the prefix of its service.
+// Where the browser keeps loads of files: in IndexedDB, by slot. A slot is the id of an integration, followed by the prefix of the
+// service in the URL, such as `/live`, if any.
 export const database = 'integration-sync';
 export const stores = ['loads', 'pieces', 'history'] as const;
 
@@ -11,8 +12,8 @@ export const piecesOf = (slot: string, log?: string): IDBKeyRange => {
 export const lockOf = (slot: string): string => `load of ${slot}`;
 
 /**
- * Forgets the loads of one slot: other loads in this browser stay, as does a load that another tab
- * carries out, because its rejected rows are kept here alone. `isOwn` says that this tab has carried out a load until now.
+ * Forgets the loads of one slot: other loads in this browser stay, as does a load that another tab carries out, because its
+ * rejected rows are kept here alone. `isOwn` says that this tab has carried out a load until now.
  */
 export function forgetLoads(slot: string, isOwn: boolean): void {
   const { locks }: { locks?: LockManager } = navigator;

@@ -1,3 +1,4 @@
+import { nowOfGateway } from '../api/session.ts';
 import type { DeliveryAttempt, Webhook } from '../api/shapes.ts';
 import { sentenceOf, standingOf } from '../text/state.ts';
 
@@ -6,7 +7,7 @@ export function Standing({ webhook, last }: { webhook: Webhook; last?: DeliveryA
   return (
     <span class="standing">
       <span class={`dot ${standingOf(webhook)}`} aria-hidden="true" />
-      {last === undefined ? sentenceOf(webhook) : sentenceOf(webhook, last)}
+      {sentenceOf(webhook, last, new Date(nowOfGateway()))}
     </span>
   );
 }

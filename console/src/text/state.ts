@@ -14,7 +14,7 @@ export const standingOf = ({ active, consecutiveFailures }: Webhook): Standing =
 const failuresMax = 10;
 
 /** `last` is the newest failed attempt of the webhook, if the page has loaded it. */
-export function sentenceOf(webhook: Webhook, last?: DeliveryAttempt, now = new Date()): string {
+export function sentenceOf(webhook: Webhook, last: DeliveryAttempt | undefined, now: Date): string {
   const { active, consecutiveFailures: failures, disabledAt, disabledReason } = webhook;
   const times = counted(failures, 'failure');
   const lastly = last === undefined ? '' : `, the last ${answerOf(last)}`;

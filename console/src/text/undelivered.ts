@@ -63,7 +63,7 @@ export interface Replayable {
   /** The time after which `count` of the given-up events occurred. */
   since: string | undefined;
   count: number;
-  /** How many events no push has caused, such as `webhook.disabled`: their ids tell no time, which may be long before their attempts. */
+  /** How many events no push has caused, such as `webhook.disabled`: their ids tell no time, and they may be much older than their attempts. */
   undated: number;
   /** The time from which all attempts were read; undefined if the whole log was read. */
   from: string | undefined;

@@ -35,7 +35,6 @@ interface Opened {
   access: Access;
   keeping: Keeping;
   service: Service;
-  slot: string;
 }
 
 export class Desk {
@@ -142,7 +141,7 @@ export class Desk {
         else this.#post({ shown: { busy: what ?? this.#busy } });
       },
     });
-    this.#opened = { access, keeping, service, slot };
+    this.#opened = { access, keeping, service };
     await this.#readKept();
     void this.#attempt(() => this.#waitForOthers());
   }
@@ -160,7 +159,7 @@ export class Desk {
   }
 
   get #lock(): string {
-    return lockOf(this.#on.slot);
+    return lockOf(this.#on.keeping.slot);
   }
 
   async #readKept(): Promise<void> {

@@ -45,11 +45,11 @@ const written = (transaction: IDBTransaction): Promise<void> =>
 
 export class Keeping {
   readonly #database: IDBDatabase;
-  readonly #slot: string;
+  readonly slot: string;
 
   private constructor(opening: IDBDatabase, slot: string) {
     this.#database = opening;
-    this.#slot = slot;
+    this.slot = slot;
   }
 
   static async open(slot: string): Promise<Keeping> {
@@ -57,18 +57,18 @@ export class Keeping {
   }
 
   async kept(): Promise<Kept | undefined> {
-    const kept: Kept | undefined = await answered(this.#read('loads').get(this.#slot));
+    const kept: Kept | undefined = await answered(this.#read('loads').get(this.slot));
     return kept;
   }
 
   async history(): Promise<History> {
-    const history: History | undefined = await answered(this.#read('history').get(this.#slot));
+    const history: History | undefined = await answered(this.#read('history').get(this.slot));
     return history ?? {};
   }
 
   async log(name: string): Promise<Uint8Array<ArrayBuffer>[]> {
     const pieces: Uint8Array<ArrayBuffer>[] = await answered(
-      this.#read('pieces').getAll(piecesOf(this.#slot, name)),
+      this.#read('pieces').getAll(piecesOf(this.slot, name)),
     );
     return pieces;
   }
@@ -78,10 +78,10 @@ export class Keeping {
     const transaction = this.#begin('readwrite');
     const done = written(transaction);
     const logs = transaction.objectStore('pieces');
-    grown.forEach(({ log, bytes }, at) => logs.put(bytes, [this.#slot, log, pieces + at]));
+    grown.forEach(({ log, bytes }, at) => logs.put(bytes, [this.slot, log, pieces + at]));
     const kept: Kept = { state, pieces: pieces + grown.length };
-    transaction.objectStore('loads').put(kept, this.#slot);
-    if (history !== undefined) transaction.objectStore('history').put(history, this.#slot);
+    transaction.objectStore('loads').put(kept, this.slot);
+    if (history !== undefined) transaction.objectStore('history').put(history, this.slot);
     await done;
   }
 
@@ -89,8 +89,8 @@ export class Keeping {
   async forget(): Promise<void> {
     const transaction = this.#begin('readwrite');
     const done = written(transaction);
-    transaction.objectStore('loads').delete(this.#slot);
-    transaction.objectStore('pieces').delete(piecesOf(this.#slot));
+    transaction.objectStore('loads').delete(this.slot);
+    transaction.objectStore('pieces').delete(piecesOf(this.slot));
     await done;
   }
 
